@@ -65,23 +65,6 @@ def test_all_uses_what_is_there_and_says_what_is_not(
     assert "skipped abacus: install it with" in outcome.err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--solvers", "native,abacus"), "'abacus'"),
-        (("--solvers", "native,pyomo:abacus"), "Pyomo knows no solver 'abacus'"),
-        (("--solvers", "native,pyomo"), "it takes the name of a solver, as in pyomo:cplex_direct"),
-        (("--solvers", "native"), "comparing needs two answers"),
-        (("--solvers", "native,native"), "comparing needs two answers"),
-        (("--tolerance", "-1"), "--tolerance must be"),
-        (("--time-limit", "0"), "--time-limit must be"),
-        (("--output", "absent/report.json"), "the folder absent does not exist"),
-    ],
-)
-def test_bad_usage(run: Run, arguments: tuple[str, ...], message: str) -> None:
-    run("compare", "tiny-plain", *arguments, "--json").failed_with(2, message)
-
-
 def test_a_missing_solver_that_is_named_is_an_error_with_its_remedy(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -88,7 +88,6 @@ def test_rows_do_not_matter(run: Run, tmp_path: Path) -> None:
 
 
 def test_what_is_no_table(run: Run, tmp_path: Path) -> None:
-    run("describe", tmp_path / "none.csv").failed_with(2, "no such file")
     (tmp_path / "t.csv").write_text("")
     run("describe", tmp_path / "t.csv").failed_with(2, "no header")
 
@@ -130,9 +129,3 @@ def test_a_codebook_is_given(run: Run, tmp_path: Path) -> None:
     assert "mipselect:typeProposed" not in report["schema"]["fields"][1]
     again = run("describe", table, *given, "--output", tmp_path / "c.json")
     again.failed_with(2, "is what is read")
-
-
-def test_ways_that_are_wrong_are_named_by_their_option(run: Run, survey: Path) -> None:
-    run("describe", survey, "--sheet", "a").failed_with(2, "--sheet is for Excel files")
-    run("describe", survey, "--delimiter", "ab").failed_with(2, "--delimiter must be one character")
-    run("describe", survey, "--encoding", "x y").failed_with(2, "--encoding: no encoding of texts")

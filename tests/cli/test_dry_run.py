@@ -116,24 +116,6 @@ def test_a_wrong_header_is_one_line(run: Run, folder: Path) -> None:
         assert run(*select(folder, "exponential")).code == 2
 
 
-def test_what_a_release_would_refuse_is_refused(run: Run, folder: Path) -> None:
-    plan = (*select(folder, "exponential"), "--dry-run")
-    run(*plan, "--x-bound", "1e26").failed_with(2, "x_bound must lie between")
-    run(*plan, "--support-size", "4").failed_with(2, "--support-size must be an integer in 1..3")
-    run(*plan, "--target", "z").failed_with(2, "there is no column 'z'")
-    run(*plan, "--output", folder / "data.csv").failed_with(2, "is what is read")
-    run(*select(folder, "mcmc"), "--dry-run", "--y-bound", "1e26").failed_with(2, "y_bound must")
-    run(*select(folder, "kendall"), "--dry-run", "--epsilon", "1e-300").failed_with(2, "psilon")
-    run(*release("diabetes", "top-r"), "--dry-run", "--pool-size", "x").failed_with(2, "pool-size")
-    without_ridge = folder / "without_ridge.toml"
-    without_ridge.write_text(INSTANCE.replace("ridge = 0.5", "ridge = 0"))
-    for dry in ((), ("--dry-run",)):
-        run(*release(without_ridge, "exponential"), *dry).failed_with(2, "ridge must be above 0")
-    run(*release("absent.toml", "kendall"), "--dry-run").failed_with(2, "no such file")
-    (folder / "data.txt").write_text(TABLE)
-    run(*select(folder, "kendall", "data.txt"), "--dry-run").failed_with(2, "must end in .csv")
-
-
 def test_a_seed_and_a_file(run: Run, folder: Path) -> None:
     answer = folder / "plan.json"
     outcome = run(*release("diabetes", "sis"), "--seed", "1", "--dry-run", "--output", answer)

@@ -129,34 +129,6 @@ def test_rows_that_are_not_right_raise_nothing(run: Run, model: Path, tmp_path: 
         assert "warning: Not known to be better" in outcome.err
 
 
-def test_what_is_wrong_is_said_before_anything_is_charged(
-    run: Run, model: Path, table: Path, tmp_path: Path
-) -> None:
-    ledger = tmp_path / "l.ledger"
-    run("ledger", "create", ledger, "--epsilon", "3")
-    schema = table.with_name("schema.json")
-    good = ("--schema", schema, "--ledger", ledger)
-    table = written(tmp_path / "next-year.csv", rows(200))
-    asked = ("evaluate", model, table)
-    lacking, arrays = tmp_path / "lacking.csv", tmp_path / "arrays.json"
-    lacking.write_text("id,age\np,3\n")
-    arrays.write_text(json.dumps({**ModelRelease.load(model).to_dict(), "table": None}))
-    for arguments, words in (
-        ((*asked, "--epsilon", "0", *good), "--epsilon"),
-        ((*asked, "--epsilon", "1", "--seed", "-1", *good), "--seed"),
-        ((*asked, "--epsilon", "1", "--relation", "swap", *good), "--relation"),
-        ((*asked, "--epsilon", "1", "--ledger", ledger), "csvw-eo:privacyUnit"),
-        ((*asked, "--epsilon", "1", "--output", table, *good), "would be replaced"),
-        ((*asked, "--epsilon", "1", "--unit-rule", "most", *good), "unit_rule"),
-        (("evaluate", schema, table, "--epsilon", "1", *good), "not a stored model"),
-        (("evaluate", arrays, table, "--epsilon", "1", *good), "the model is one of arrays"),
-        (("evaluate", model, lacking, "--epsilon", "1", *good), "stay"),
-        (("evaluate", model, "-", "--epsilon", "1", *good), "standard input is not read: write it"),
-    ):
-        run(*arguments).failed_with(2, words)
-    assert Ledger.open(ledger).remaining.epsilon == 3.0
-
-
 def test_a_seed_takes_the_privacy_away(run: Run, model: Path, table: Path) -> None:
     asked = (table, "--schema", table.with_name("schema.json"), "--epsilon", "1", "--seed", "1")
     report = run("evaluate", model, *asked, "--json").report

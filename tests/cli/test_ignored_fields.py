@@ -67,21 +67,6 @@ def test_a_model_predicts_from_tables_without_them(
     assert run("predict", model, other).code == 0
 
 
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        (("--always", "sex"), "always: 'sex' is ignored by the schema (mipselect:role)"),
-        (("--target", "sex"), "target: 'sex' is ignored by the schema (mipselect:role)"),
-        (("--range", "sex=0:1"), "'sex' is ignored by the schema"),
-    ],
-)
-def test_they_are_named_where_they_cannot_be(
-    run: Run, table: Path, more: tuple[str, ...], message: str
-) -> None:
-    for command in ("select", "fit"):
-        run(*asked(command, table, "ignoring.json"), *more).failed_with(2, message)
-
-
 def test_describe_proposes_them_by_names_alone(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "d.csv"
     path.write_text("patient_id,code,comment,age\n" + "".join(f"{i},c{i},,3\n" for i in range(30)))

@@ -46,13 +46,6 @@ def test_create_show_verify_export(run: Run, file: Path) -> None:
     assert run("ledger", "verify", file, "--head", previous).code == 0
 
 
-def test_a_ledger_of_nothing_is_not_made(run: Run, file: Path) -> None:
-    words = "epsilon must be > 0: a ledger of nothing pays for nothing"
-    run("ledger", "create", file, "--epsilon", "0").failed_with(2, words)
-    run("ledger", "create", file, "--rho", "0", "--delta", "1e-6").failed_with(2, "rho must be")
-    assert not file.exists()
-
-
 def test_entries_name_their_tables(run: Run, folder: Path, file: Path) -> None:
     Ledger.create(file, epsilon=9.0)
     other = folder / "other.csv"
@@ -109,35 +102,6 @@ def test_a_ledger_in_rho(run: Run, file: Path) -> None:
     report = run("ledger", "show", file, "--json", "--delta", "1e-9").report
     assert report["together"][1]["delta"] == 1e-9
     assert "step by step" in report["together"][1]["meaning"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["create", "{}"], "--epsilon or --rho"),
-        (["create", "{}", "--epsilon", "1", "--rho", "1"], "--epsilon or --rho"),
-        (["create", "{}", "--rho", "1"], "0 < delta < 1"),
-        (["create", "{}", "--epsilon", "-1"], "epsilon"),
-        (["create", "{}", "--epsilon", "1", "--unit", ""], "unit"),
-        (["create", "{}/below", "--epsilon", "1"], "does not exist"),
-        (["create", "{}", "--epsilon", "1", "--relation", "swap"], "--relation"),
-        (["show", "{}"], "no such file"),
-        (["verify", "{}"], "no such file"),
-        (["export", "{}"], "no such file"),
-        (["refund", "{}"], "No such command"),
-        ([], "Missing command"),
-    ],
-)
-def test_bad_usage_is_one_line(run: Run, file: Path, arguments: list[str], words: str) -> None:
-    run("ledger", *(part.format(file) for part in arguments)).failed_with(2, words)
-    assert not file.exists()
-
-
-def test_bad_options_of_show(run: Run, file: Path) -> None:
-    Ledger.create(file, epsilon=1.0)
-    run("ledger", "show", file, "--delta", "2").failed_with(2, "--delta")
-    run("ledger", "show", file, "--output", file).failed_with(2, "would be replaced")
-    run("ledger", "create", file, "--epsilon", "1").failed_with(2, "exists already")
 
 
 def test_a_hash_that_was_kept_shows_an_older_copy(run: Run, file: Path) -> None:

@@ -186,36 +186,6 @@ def test_under_add_remove_the_number_of_rows_is_not_told(
     )
 
 
-@pytest.mark.parametrize(
-    ("method", "option", "value", "message"),
-    [
-        ("sis", "--top-k", "laplace", "--top-k must be one of 'canonical', 'peeling'"),
-        ("sample-aggregate", "--top-k", "joint", "--top-k must be 'peeling' or 'laplace'"),
-        ("mcmc", "--delta", "1", "--delta must be a number with 0 <"),
-        ("mcmc", "--mcmc-radius", "1e26", "--mcmc-radius must lie between"),
-        ("mcmc", "--draws", "100000", ""),
-    ],
-)
-def test_wrong_values_are_one_line_before_anything_is_read(
-    run: Run,
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    method: str,
-    option: str,
-    value: str,
-    message: str,
-) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise AssertionError("data were read")
-
-    monkeypatch.setattr("mipselect.cli.inputs.load_problem", fail)
-    if option == "--draws":
-        arguments = release(folder, method, "--draws", value, "--delta", "0.1")
-        run(*arguments).failed_with(2, "--epsilon, --delta and --draws: the deltas add up to")
-        return
-    run(*release(folder, method), option, value).failed_with(2, message)
-
-
 def selector(method: str, size: int, seed: int) -> Any:
     """As the command line builds it for diabetes."""
     bounds = {"x_bound": 0.05, "y_bound": 80.0, "coef_bound": 1000.0 * np.sqrt(size)}

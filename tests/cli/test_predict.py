@@ -311,23 +311,6 @@ def test_probabilities_and_a_threshold(run: Run, tmp_path: Path) -> None:
     assert run("predict", model, tmp_path / "none.csv", "--probability").out == "died,probability\n"
 
 
-@pytest.mark.parametrize("option", [("--probability",), ("--threshold", "0.2")])
-def test_what_has_no_probabilities(
-    run: Run, model: Path, tmp_path: Path, option: tuple[str, ...]
-) -> None:
-    data = tmp_path / "t.csv"
-    run("predict", model, data, *option).failed_with(2, option[0], "two classes by the logistic")
-    scored = risk(run, tmp_path, "--model-loss", "huber(0.5)")
-    run("predict", scored, data, *option).failed_with(2, option[0], "huber(0.5)")
-
-
-@pytest.mark.parametrize("threshold", ["0", "1", "-0.1", "nan", "most"])
-def test_thresholds_are_between_0_and_1(run: Run, tmp_path: Path, threshold: str) -> None:
-    model = risk(run, tmp_path)
-    refused = run("predict", model, tmp_path / "t.csv", "--threshold", threshold)
-    refused.failed_with(2, "--threshold")
-
-
 @pytest.mark.parametrize(
     ("kind", "classes", "texts"),
     [

@@ -189,22 +189,6 @@ def test_sizes_are_drawn_and_named(run: Run, folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ("8-1", "--sizes: a range rises, 1-8 and not 8-1"),
-        ("0", "--sizes must be at least 1, got '0'"),
-        ("", "--sizes must be sizes such as 1-8 or 1,3,5, got ''"),
-        ("1.5", "--sizes must be sizes such as 1-8 or 1,3,5, got '1.5'"),
-        ("1-", "--sizes must be sizes such as"),
-        ("1-11", "diabetes: the largest of --sizes must be an integer in 1..10, got 11"),
-    ],
-)
-def test_wrong_sizes_are_one_clear_line(run: Run, sizes: str, message: str) -> None:
-    arguments = ("release", "diabetes", "--epsilon", "1", "--sizes", sizes, "--json")
-    run(*arguments).failed_with(2, message)
-
-
-@pytest.mark.parametrize(
     ("text", "sizes", "words"),
     [
         ("1-8", range(1, 9), "1-8"),
@@ -216,12 +200,6 @@ def test_wrong_sizes_are_one_clear_line(run: Run, sizes: str, message: str) -> N
 def test_sizes_in_words_and_back(text: str, sizes: Sequence[int], words: str) -> None:
     assert parse_sizes(text) == tuple(sizes)
     assert sizes_in_words(tuple(sizes)) == words
-
-
-def test_a_prior_over_sizes_is_for_several(run: Run) -> None:
-    release = ("release", "diabetes", "--epsilon", "1")
-    for few in ((), ("--sizes", "3")):
-        run(*release, *few, "--complexity", "1").failed_with(2, "give --sizes, such as 1-8")
 
 
 def test_the_warning_is_about_the_size_that_is_likeliest(run: Run, folder: Path) -> None:

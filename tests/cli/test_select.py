@@ -50,29 +50,6 @@ def test_other_losses(run: Run, folder: Path, loss: str) -> None:
     assert release["feature_names"] == ["a"]
 
 
-def test_bounds_have_no_default(run: Run, folder: Path) -> None:
-    run("select", folder / "data.csv", *COMMON, "--x-bound", "1").failed_with(
-        2, "--y-bound, --coef-bound, --ridge must be given", "without looking at the data"
-    )
-
-
-@pytest.mark.parametrize(
-    ("option", "value", "message"),
-    [
-        ("--x-bound", "0", "--x-bound must be a finite number > 0, got 0"),
-        ("--y-bound", "-1", "--y-bound must be a finite number > 0, got -1"),
-        ("--coef-bound", "nan", "--coef-bound must be a finite number > 0, got nan"),
-        ("--ridge", "0", "--ridge must be a finite number > 0, got 0"),
-        ("--ridge", "1e-20", "ridge must be at least 1e-1"),
-        ("--sizes", "1-3", "--support-size and --sizes: give one of them, not both"),
-        ("--target", "z", "there is no column 'z'; columns: a, b, c, y"),
-        ("--features", "a,d", "there is no column 'd'"),
-    ],
-)
-def test_bad_options(run: Run, folder: Path, option: str, value: str, message: str) -> None:
-    run("select", folder / "data.csv", *COMMON, *BOUNDS, option, value).failed_with(2, message)
-
-
 @pytest.mark.parametrize(
     ("text", "names"),
     [

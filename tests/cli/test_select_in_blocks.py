@@ -91,39 +91,6 @@ def test_options_of_blocks_are_recorded(run: Run, table: Path) -> None:
         assert answer["releases"][0]["feature_names"] == ["a", "d"]
 
 
-@pytest.mark.parametrize(
-    ("more", "fragment"),
-    [
-        (("--score", "blocks", "--x-bound", "1"), "--x-bound goes with --score loss"),
-        (("--score", "blocks", "--loss", "hinge"), "--loss goes with --score loss"),
-        (("--score", "r2"), "--score must be one of 'blocks', 'block-r2', 'loss'"),
-        (
-            ("--score", "loss", "--block-rows", "2"),
-            "--block-rows goes with scores from blocks",
-        ),
-        (
-            ("--x-bound", "1", "--partitions", "2"),
-            "--partitions goes with scores from blocks",
-        ),
-        (("--block-rows", "1"), "block_rows must be an integer in 2..256, got 1"),
-        (("--coef-bound", "1"), "--x-bound, --y-bound, --ridge must be given"),
-        (("--method", "sis", "--score", "blocks"), "--score does not apply to --method sis"),
-        (("--method", "kendall", "--block-rows", "2"), "does not apply to --method kendall"),
-        (("--method", "top-r", "--score", "block-r2"), "goes with exact draws of one size"),
-        (("--score", "block-r2", "--ridge", "1"), "ridge goes with score 'blocks'"),
-        (("--score", "block-r2", "--block-rows", "4"), "block_rows must be an integer ≥ 5"),
-        (("--block-rows", "256", "--features", "a,b"), ""),
-    ],
-)
-def test_what_does_not_go_together(
-    run: Run, table: Path, more: tuple[str, ...], fragment: str
-) -> None:
-    if fragment:
-        run(*select(table, *more)).failed_with(2, fragment)
-    else:
-        assert run(*select(table, *more)).code == 0
-
-
 def test_a_ledger_under_add_remove_wants_a_loss(run: Run, table: Path, tmp_path: Path) -> None:
     books = tmp_path / "a.ledger"
     Ledger.create(books, epsilon=50.0, relation="add-remove", unit="person")
@@ -162,12 +129,6 @@ def test_a_schema_needs_no_ranges(run: Run, table: Path) -> None:
     assert report["releases"][0]["feature_names"] == ["a", "d"]
     plan = run(*select(table, *question, "--dry-run", "--json")).report
     assert (plan["score"], plan["features"]) == ("block-r2", list("abcde"))
-    for more in (("--score", "loss"), ("--ridge", "1"), ("--no-intercept",), ("--loss", "squared")):
-        run(*select(table, *question, *more)).failed_with(2, "needs constraints.minimum")
-    for more in (("--range", "a=0:1"), ("--no-intercept",)):
-        run(*select(table, *question, "--score", "blocks", *more)).failed_with(
-            2, "goes with --score loss"
-        )
     always = run(*select(table, *question, "--always", "a", "--never", "b", "--json")).report
     assert (always["features"], always["always"]) == (["c", "d", "e"], ["a"])
 

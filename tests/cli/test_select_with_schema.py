@@ -67,34 +67,6 @@ def test_the_question(run: Run, tmp_path: Path) -> None:
     assert sized["coef_bound"] == pytest.approx(1.25 * 6**-0.5)
 
 
-@pytest.mark.parametrize(
-    ("more", "fragment"),
-    [
-        (("--x-bound", "1"), "--x-bound does not apply with --schema"),
-        (("--features", "age"), "--features does not apply with --schema"),
-        (("--always", "ages"), "always: the schema has no field 'ages'; its fields"),
-        (("--always", '"age'), "--always: a double quote has no partner"),
-        (("--range", "age"), "--range must be a field with its ends"),
-        (("--range", "age=0:1_00"), "--range must be a field with its ends"),
-        (("--range", "age=9:1"), "a range must be lo < hi"),
-        (("--unit-rule", "any"), "unit_rule must be one of 'first', 'last', 'mean'"),
-        (("--loss", "hinge"), "the hinge loss needs a target of two classes"),
-        (("--coef-bound", "0"), "coef_bound must be"),
-    ],
-)
-def test_bad_questions(run: Run, tmp_path: Path, more: tuple[str, ...], fragment: str) -> None:
-    select(run, written(tmp_path / "t.csv", rows(9)), *more).failed_with(2, fragment)
-
-
-def test_options_that_need_a_schema(run: Run, folder: Path) -> None:
-    given = ("select", folder / "data.csv", "--target", "y", "--support-size", "1")
-    for more in (("--always", "a"), ("--no-intercept",), ("--range", "a=0:1")):
-        run(*given, "--epsilon", "1", *more).failed_with(2, "needs --schema")
-    run(*given, "--epsilon", "1", "--score", "loss").failed_with(
-        2, "error: --schema (begin", "--x-bound", "--score blocks needs none"
-    )
-
-
 @pytest.mark.deep
 def test_no_field_of_a_release_depends_on_the_rows(run: Run, tmp_path: Path) -> None:
     """All but the drawn features; with bad rows, repeated people and every loss."""

@@ -16,7 +16,7 @@ from mipselect import Instance, errors, load_instance, search, top_supports
 from mipselect.backends.protocols import Capability
 from mipselect.tables import TableSchema
 from tests.support.back_ends import back_ends
-from tests.support.commandline import INSTANCE, Run
+from tests.support.commandline import Run
 from tests.support.stays import rows, written
 
 ENUMERABLE = ("diabetes", "tiny-active-norm", "tiny-duplicates", "tiny-plain")
@@ -245,18 +245,6 @@ def test_the_toml_that_is_printed_repeats_the_search_of_a_table(
     assert again | other == first | other
 
 
-def test_what_a_table_needs_is_named(run: Run, folder: Path) -> None:
-    table = folder / "data.csv"
-    run("solve", table, "--target", "y").failed_with(2, "needs --target and --support-size")
-    run("solve", table, "--target", "z", "--support-size", "1").failed_with(2, "no column 'z'")
-    asked = ("solve", table, "--target", "y", "--support-size")
-    run(*asked, "4").failed_with(2, "support_size must be an integer in 1..3, got 4")
-    run(*asked, "1", "--never", "d").failed_with(2, "never", "got 'd'")
-    run("solve", "diabetes", "--target", "y").failed_with(2, "--target is for a table")
-    (folder / "i.toml").write_text(INSTANCE.replace("[data]", '[data]\nranges = "some"'))
-    run("solve", folder / "i.toml").failed_with(2, "unknown key")
-
-
 def test_a_constant_column_has_a_range(run: Run, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b,y\n" + "".join(f"{i},7,{2 * i}\n" for i in range(9)))
     asked = ("solve", tmp_path / "t.csv", "--target", "y", "--support-size", "1", "--json")
@@ -286,16 +274,3 @@ def test_a_tie_of_whole_models_fails_with_the_instance_and_what_was_proven(
         "solve", "tiny-duplicates", "--method", "mistakes", "--solver", solver,
         "--formulation", "whole",
     ).not_certified(f"(sensitive) tiny-duplicates: {solver}, whole", "may be tied")  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((), "needs a MIP solver: --solver gurobi or scip"),
-        (("--solver", "native"), "needs a MIP solver"),
-        (("--solver", "highs"), "'highs' does not take misocp"),
-        (("--solver", "highs", "--pool-size", "5"), "leave out --pool-size"),
-    ],
-)
-def test_bad_usage_of_whole_models(run: Run, arguments: tuple[str, ...], message: str) -> None:
-    run("solve", "tiny-plain", "--formulation", "whole", *arguments).failed_with(2, message)

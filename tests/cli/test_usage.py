@@ -1,4 +1,4 @@
-"""Exit codes, clean streams, bad usage, and files that are written whole or not at all."""
+"""Exit codes, clean streams, help, and files that are written whole or not at all."""
 
 from __future__ import annotations
 
@@ -25,55 +25,6 @@ from mipselect.search.progress import Progress
 from tests.support.commandline import Run
 
 RELEASE = ("release", "diabetes", "--epsilon", "1")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("release", "diabetes"), "Missing option '--epsilon'"),
-        (("release", "diabetes", "--epsilon", "1_0"), "'--epsilon': must be a number, got '1_0'"),
-        (("release", "diabetes", "--epsilon", "١"), "'--epsilon': must be a number"),
-        ((*RELEASE, "--draws", "1_0"), "'--draws': must be an integer, got '1_0'"),
-        ((*RELEASE, "--pool-size", "1_0"), "--pool-size must be an integer ≥ 1"),
-        (("release", "diabetes", "--epsilon", "0"), "--epsilon must be a finite number > 0"),
-        (("release", "diabetes", "--epsilon", "inf"), "--epsilon must be a finite number > 0"),
-        ((*RELEASE, "--seed", "-1"), "--seed must be an integer ≥ 0"),
-        ((*RELEASE, "--method", "mistakes", "--delta", "0.1"), "belong together"),
-        ((*RELEASE, "--method", "mistakes", "--test-epsilon", "1"), "belong together"),
-        (
-            (*RELEASE, "--method", "mistakes", "--test-epsilon", "1", "--delta", "0.5"),
-            "--delta must be a number strictly between 0 and 1/2",
-        ),
-        (
-            (*RELEASE, "--method", "mistakes", "--test-epsilon", "0", "--delta", "0.1"),
-            "--test-epsilon must be a finite number > 0",
-        ),
-        ((*RELEASE, "--method", "mistakes", "--pool-size", "5"), "--pool-size"),
-        ((*RELEASE, "--tolerance", "-0.1"), "--tolerance must be a finite number ≥ 0"),
-        ((*RELEASE, "--time-limit", "0"), "--time-limit must be a number of seconds > 0"),
-        (("solve", "diabetes", "--show", "0"), "--show must be an integer ≥ 1"),
-        (("solve", "diabetes", "--method", "mistakes", "--pool-size", "5"), "--pool-size"),
-        (("solve", "diabetis"), "did you mean 'diabetes'"),
-        (("solve", "absent.toml"), "no such file"),
-        (("solve",), "INSTANCE"),
-        (("solve", "diabetes", "--jsn"), "--jsn"),
-        (("sovle", "diabetes"), "sovle"),
-        ((*RELEASE, "--output", "absent/answer.json"), "the folder absent does not exist"),
-    ],
-)
-def test_bad_usage_is_one_line_and_touches_no_file(
-    run: Run,
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: tuple[str, ...],
-    message: str,
-) -> None:
-    monkeypatch.chdir(folder)
-    before = {path: path.read_bytes() for path in folder.iterdir()}
-    if "--output" not in arguments:
-        arguments = (*arguments, "--json")
-    run(*arguments).failed_with(2, message)
-    assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
 @pytest.mark.parametrize(
@@ -114,7 +65,6 @@ def test_help_and_version(run: Run) -> None:
         assert text.code == 0
         assert f"mipselect {command}" in text.out
         assert "Example" in text.out
-    run().failed_with(2, "which command?")
 
 
 def test_listings(run: Run) -> None:
