@@ -586,9 +586,6 @@ def r_squared_seconds(n: int, partitions: int, features: ListedFeatures) -> floa
 MOST_SUPPORTS = 1_000_000
 """More supports are not listed; their scores and weights would fill the memory."""
 
-MOST_SECONDS = 600.0
-"""Default of the longest time that is estimated for the scores of all supports."""
-
 
 def require_listable(count: int, support_size: int) -> None:
     """Raise `InvalidInput` for more than `MOST_SUPPORTS` supports of `count` features."""
@@ -606,29 +603,17 @@ def settled_blocks(
     features: ListedFeatures,
     partitions: int | None,
     partition_seed: int | None,
-    most_seconds: float,
 ) -> Blocks:
     """Return the blocks of block R² for n rows, with T by default where it is None.
 
     Raises
     ------
     InvalidInput
-        For b ≤ s + 2, for n < b, or where the estimated time is longer than `most_seconds`.
+        For b ≤ s + 2, or for n < b.
     """
     one = Blocks.of(features.block_rows, 1, partition_seed)
     BlockR2(one).require_rows(features.support_size)
     one.count(n)
-    seconds = r_squared_seconds(n, 1, features)
     if partitions is None:
-        partitions = default_partitions(seconds)
-    blocks = Blocks.of(one.rows, partitions, partition_seed)
-    seconds *= blocks.partitions
-    if seconds > most_seconds:
-        total = math.comb(features.count, features.support_size)
-        raise InvalidInput(
-            f"block R² of {total:,} supports in {blocks.terms(n):,} blocks "
-            f"would take about {seconds:,.0f} s on one core, more than most_seconds = "
-            f"{most_seconds:g}: raise it, or the time limit of a draw, take fewer "
-            "partitions or features, or least squares on blocks, Instance.from_blocks"
-        )
-    return blocks
+        partitions = default_partitions(r_squared_seconds(n, 1, features))
+    return Blocks.of(one.rows, partitions, partition_seed)

@@ -20,7 +20,6 @@ from mipselect.blocks.partitions import (
     default_rows_of_least_squares,
 )
 from mipselect.blocks.r_squared import (
-    MOST_SECONDS,
     MOST_SUPPORTS,
     UNITS,
     BlockR2,
@@ -41,7 +40,7 @@ from mipselect.problem.instance import Instance
 from mipselect.problem.layout import Always, Groups
 from mipselect.problem.problem import OfProblem, Problem
 from mipselect.problem.scores import BLOCKS, R2, require_together
-from mipselect.validation import checked_choice, checked_epsilon, checked_time_limit, set_fields
+from mipselect.validation import checked_choice, checked_epsilon, set_fields
 
 UNWEIGHTED_R2 = (
     "score 'block-r2' counts every row the same, and the schema has a survey weight: score "
@@ -85,9 +84,6 @@ class BlockScores(OfProblem):
         T. Default: up to 8, as long as all of them take no more than three seconds by the estimate.
     epsilon : float
         ε for which the default of `block_rows` is chosen; a draw states its own.
-    most_seconds : float
-        Refuse if the scores would take longer on one core by a public estimate; ``inf`` never
-        refuses.
 
     Attributes
     ----------
@@ -101,7 +97,7 @@ class BlockScores(OfProblem):
     Raises
     ------
     InvalidInput
-        For more than 1,000,000 supports, blocks of too few rows, or too long a time.
+        For more than 1,000,000 supports, or blocks of too few rows.
 
     Notes
     -----
@@ -143,7 +139,6 @@ class BlockScores(OfProblem):
         groups: Groups = None,
         always: Always = None,
         feature_names: Sequence[str] | None = None,
-        most_seconds: float = MOST_SECONDS,
     ) -> None:
         problem, rows = problem_with_rows(
             X,
@@ -159,7 +154,6 @@ class BlockScores(OfProblem):
             partitions=partitions,
             partition_seed=partition_seed,
             epsilon=epsilon,
-            most_seconds=most_seconds,
         )
         set_fields(self, **vars(self.of_rows(options.of_r_squared(problem, rows.n), rows)))
 
@@ -290,8 +284,6 @@ class BlockOptions:
         Else from the operating system.
     epsilon : float
         ε for which b is chosen.
-    most_seconds : float
-        Scores of block R² that take more by a public estimate are refused.
     score : {"blocks", "block-r2"}, optional
         Least squares on blocks, or block R². Default: block R² where supports are few, see
         `chosen`.
@@ -312,7 +304,6 @@ class BlockOptions:
     partitions: int | None = None
     partition_seed: int | None = None
     epsilon: float = 1.0
-    most_seconds: float = MOST_SECONDS
     score: str | None = None
     coef_bound: float | None = None
     ridge: float | None = None
@@ -320,11 +311,7 @@ class BlockOptions:
     order_seed: int | None = None
 
     def __post_init__(self) -> None:
-        set_fields(
-            self,
-            epsilon=checked_epsilon(self.epsilon),
-            most_seconds=checked_time_limit(self.most_seconds, "most_seconds"),
-        )
+        set_fields(self, epsilon=checked_epsilon(self.epsilon))
         _ = self.blocks
         if self.score is not None:
             checked_choice(self.score, "score", (BLOCKS, R2))
@@ -375,7 +362,7 @@ class BlockOptions:
         Raises
         ------
         InvalidInput
-            For too many supports, blocks of too few rows, or too long a time.
+            For too many supports, or blocks of too few rows.
         """
         s, blocks = problem.support_size, None
         require_listable(problem.n_features, s)
@@ -383,8 +370,8 @@ class BlockOptions:
             BlockR2(self.blocks).require_rows(s)
         if n is not None:
             b = self.block_rows or default_block_rows(n, self.epsilon, s)
-            asked = self.partitions, self.partition_seed, self.most_seconds
-            blocks = settled_blocks(n, listed_features(problem, b), *asked)
+            features = listed_features(problem, b)
+            blocks = settled_blocks(n, features, self.partitions, self.partition_seed)
         return replace(problem.needing(()), score=R2, blocks=blocks)
 
     def of_least_squares(self, problem: Problem) -> Problem:

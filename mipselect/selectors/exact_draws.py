@@ -92,11 +92,6 @@ class ExactDrawSelector(ProblemSelector):
         sizes = self.sizes
         return sizes is None or (isinstance(sizes, Iterable) and len(set(sizes)) == 1)
 
-    @property
-    def most_seconds(self) -> float:
-        """See `ProblemSelector.most_seconds`; a longer limit of a draw allows so long."""
-        return max(super().most_seconds, float(self.time_limit or 0.0))
-
     def problem(self, problem: Problem) -> Problem:
         """Return the same with the largest size that may be drawn."""
         return problem.with_support_size(checked_sizes(self.sizes, problem)[-1])

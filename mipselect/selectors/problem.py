@@ -154,11 +154,6 @@ class ProblemSelector(PrivateSelector):
         """True if what it draws from may be a list of all supports, of one size."""
         return False
 
-    @property
-    def most_seconds(self) -> float:
-        """Seconds that scores of block R² may take by a public estimate."""
-        return BlockOptions.most_seconds
-
     def check(self, named: Callable[[str], str] = str) -> Self:
         """See `PrivateSelector.check`."""
         super().check(named)
@@ -245,7 +240,6 @@ class ProblemSelector(PrivateSelector):
         return BlockOptions(
             score=score,
             epsilon=self.epsilon,
-            most_seconds=self.most_seconds,
             lists=self.lists,
             partition_seed=partition_seed,
             order_seed=order_seed,

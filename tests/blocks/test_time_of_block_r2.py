@@ -14,9 +14,7 @@ import pytest
 from mipselect import BlockScores, ExponentialMechanism, Ledger, PermuteAndFlip
 from mipselect.blocks import r_squared
 from mipselect.cli import progress
-from mipselect.errors import InvalidInput, NotCertified
-from mipselect.problem.block_scores import BlockOptions
-from mipselect.problem.problem import Problem
+from mipselect.errors import NotCertified
 from mipselect.search.progress import Progress
 from mipselect.selectors import PermuteAndFlipSelector
 from tests.support.commandline import LISTENING, Run
@@ -153,18 +151,3 @@ def test_an_interrupt_while_blocks_are_scored_costs_nothing(table: Path, tmp_pat
     assert process.returncode == 130
     assert "nothing was released" in errors
     assert ledger.remaining.epsilon == 9.0
-
-
-def test_a_longer_limit_allows_a_longer_estimate() -> None:
-    """1,820 supports in 2,500,000 blocks."""
-    problem = Problem.of_columns(16, None, support_size=4, loss=None)
-
-    def settled(limit: float | None) -> Problem:
-        allowed = PermuteAndFlipSelector(4, time_limit=limit).most_seconds
-        options = {"partitions": 1, "block_rows": 16, "most_seconds": allowed}
-        return BlockOptions(score="block-r2", **options).scored(problem, 40_000_000)
-
-    for limit in (None, 1.0, 600.0):
-        with pytest.raises(InvalidInput, match=r"most_seconds = 600: raise it, or the time limit"):
-            settled(limit)
-    assert settled(1e6).blocks is not None
