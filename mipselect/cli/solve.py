@@ -140,7 +140,7 @@ def solve(arguments: SolveArguments) -> None:
         "instance": name,
         **picked(instance, "n", "p", "n_features", "support_size", "number_of_supports"),
         **{key: instance.problem.public()[key] for key in ("loss", *BOUNDS)},
-        "intercept": instance.intercept,
+        "intercept": instance.layout.intercept,
         **picked(found, "sensitivity", "tolerance", "certified"),
         "best": _best(instance, found),
         "expected": None if comparison is None else picked(comparison, "agrees", "exact"),
@@ -334,20 +334,20 @@ def effort_counts(effort: Effort) -> dict[str, Any]:
 def _best(instance: Instance, found: SupportPool | MistakeLevels) -> dict[str, Any]:
     """Return the best support and its coefficients, as part of a JSON object."""
     best = found.supports[0].tolist()
-    fit, in_units = instance.fit(best), {}
+    layout, fit, in_units = instance.layout, instance.fit(best), {}
     # Coefficients of blocks have no units.
-    if instance.units is not None and instance.problem.blocks is None:
+    if instance.problem.units is not None and instance.problem.blocks is None:
         in_units = {"in_units": instance.fit_in_units(best).to_dict()}
     return {
         "support": best,
         "names": [instance.feature_names[j] for j in best],
         "value": float(found.values[0]),
         "proven_optimal": found.proves_optimum,
-        "columns": [instance.column_names[c] for j in best for c in instance.groups[j]],
+        "columns": [layout.column_names[c] for j in best for c in layout.groups[j]],
         "coef": fit.coef.tolist(),
         "always": [
-            *(instance.column_names[c] for part in instance.always for c in part),
-            *([INTERCEPT] if instance.intercept else []),
+            *(layout.column_names[c] for part in layout.always for c in part),
+            *([INTERCEPT] if layout.intercept else []),
         ],
         "always_coef": fit.always.tolist(),
         **in_units,
@@ -406,7 +406,7 @@ def _print_problem(
     if instance.n_features == instance.p:
         del facts["features"]
     print_table(console, tuple(facts), [tuple(facts.values())])
-    intercept = "with an intercept" if instance.intercept else "without an intercept"
+    intercept = "with an intercept" if instance.layout.intercept else "without an intercept"
     if instance.problem.blocks is not None:
         intercept = "blocks are centred, which stands for an intercept"
     line(console, f"Problem: {', '.join([*bounds_in_words(instance.problem.public()), intercept])}")
@@ -428,11 +428,11 @@ def _print_best(
     elif found.certified:
         what = f"A support within τ = {found.allowance:.4g} of the best"
     heading(console, f"{what}, value {best['value']:.10g}")
-    columns = [(str(j), c) for j in best["support"] for c in instance.groups[j]]
-    columns += [("always", c) for part in instance.always for c in part]
+    columns = [(str(j), c) for j in best["support"] for c in instance.layout.groups[j]]
+    columns += [("always", c) for part in instance.layout.always for c in part]
     clipping = ["-" if shares is None else f"{shares['columns'][c]:.1%}" for _, c in columns]
     of = [feature for feature, _ in columns]
-    if instance.intercept:
+    if instance.layout.intercept:
         of, clipping = [*of, "always"], [*clipping, "-"]
     names, coefs = best["columns"] + best["always"], best["coef"] + best["always_coef"]
     print_table(
@@ -450,7 +450,7 @@ def _print_best(
             console,
             f"Clipped by the bounds: {shares['target']:.1%} of the target; of the columns "
             f"{fmean(shares['columns']):.1%} on average, at most {shares['columns'][most]:.1%} "
-            f"({instance.column_names[most]})",
+            f"({instance.layout.column_names[most]})",
         )
 
 

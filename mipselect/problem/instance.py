@@ -23,7 +23,7 @@ from mipselect.restricted.grouping import on_features
 from mipselect.validation import checked_choice, set_fields
 
 if TYPE_CHECKING:
-    from mipselect.tables import PublicMap, TableEquation, TableSchema
+    from mipselect.tables import TableEquation, TableSchema
     from mipselect.tables.moments import Moments
     from mipselect.tables.public_map import Ranges
 
@@ -95,10 +95,8 @@ class Instance(OfProblem):
 
     Notes
     -----
-    As an attribute `x_bound` is the largest bound; `layout.bounds` holds all of them.
-
-    `classes` is None, or the names of the classes that became -1 and +1; `units` is None, or what
-    turns columns back into the units of the table that `from_table` read.
+    As an attribute `x_bound` is the largest bound; `layout.bounds` holds all of them. `classes` is
+    None, or the names of the classes that became -1 and +1.
 
     The support size, the bounds, λ, the loss, its classes, the groups, n and p must be chosen
     without looking at the data: the privacy guarantee treats them as public.
@@ -498,44 +496,14 @@ class Instance(OfProblem):
         return getattr(self.data, "targeted", None)
 
     @property
-    def moments(self) -> Moments | None:
-        """Moments that `from_moments` made it from; None where it has rows. Sensitive."""
-        return getattr(self.data, "moments", None)
-
-    @property
-    def has_rows(self) -> bool:
-        """True if there are rows, and not only sums over them."""
-        return self.data.has_rows
-
-    @property
     def p(self) -> int:
         """Number of columns of X."""
         return self.problem.p
 
     @property
-    def column_names(self) -> tuple[str, ...]:
-        """The names of the columns of X, p of them."""
-        return self.layout.column_names
-
-    @property
     def layout(self) -> Layout:
         """Columns of each feature, and those that are always in; public."""
         return self.problem.layout
-
-    @property
-    def groups(self) -> tuple[tuple[int, ...], ...]:
-        """The columns of every feature."""
-        return self.layout.groups
-
-    @property
-    def always(self) -> tuple[tuple[int, ...], ...]:
-        """The columns that are always in, those together that are bounded together."""
-        return self.layout.always
-
-    @property
-    def intercept(self) -> bool:
-        """True if a column of ones is always in."""
-        return self.layout.intercept
 
     @property
     def x_bound(self) -> float:
@@ -568,16 +536,6 @@ class Instance(OfProblem):
         return self.problem.classes
 
     @property
-    def units(self) -> PublicMap | None:
-        """The map of the table that `from_table` read, with the units of its columns, or None."""
-        return self.problem.units
-
-    @property
-    def prediction_bound(self) -> float:
-        """U = r √(b_A² + the s largest b_j² added up), the largest |x_iS·β|."""
-        return self.problem.prediction_bound
-
-    @property
     def value_error(self) -> float:
         """The most by which a value that is returned differs from R(S), for any S; public."""
         return self.value_error_of(self.n)
@@ -589,7 +547,7 @@ class Instance(OfProblem):
     @property
     def value_error_of_one_row(self) -> float:
         """Error of a value with one row, as a share of Δ: what the loss leaves open; public."""
-        bounds = self.y_bound, self.prediction_bound
+        bounds = self.y_bound, self.problem.prediction_bound
         loss = self.problem.stated_loss
         return loss.value_error(1, *bounds) / loss.spread(*bounds)
 
@@ -651,13 +609,14 @@ class Instance(OfProblem):
         """
         if self.problem.blocks is not None:
             raise InvalidInput("coefficients of normalised blocks have no unit of the table")
-        if self.units is None:
+        units = self.problem.units
+        if units is None:
             raise InvalidInput("only a table with a schema has units: use Instance.from_table")
         from mipselect.tables.equation import equation
 
         fit = self.fit(support)
-        chosen = [self.units.features[j] for j in self.check_support(support).tolist()]
+        chosen = [units.features[j] for j in self.check_support(support).tolist()]
         always = fit.always.tolist()
-        constant = always.pop() if self.intercept else 0.0
-        encoders, coef = [*chosen, *self.units.always], [*fit.coef.tolist(), *always]
-        return equation(encoders, self.units.target, coef, constant)
+        constant = always.pop() if self.layout.intercept else 0.0
+        encoders, coef = [*chosen, *units.always], [*fit.coef.tolist(), *always]
+        return equation(encoders, units.target, coef, constant)

@@ -94,7 +94,7 @@ class SearchOptions:
             tau = max(DEFAULT_TOLERANCE, VALUE_ERRORS * instance.value_error_of_one_row)
         else:
             tau = float(self.tolerance)
-        if self.tolerance is None or not instance.has_rows:
+        if self.tolerance is None or not instance.data.has_rows:
             _require_certain_values(instance, tau)
         return tau
 

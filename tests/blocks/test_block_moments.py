@@ -77,7 +77,7 @@ def test_arrays(rows: int, question: dict[str, Any], small_pieces: None) -> None
         instance = Instance.from_blocks(
             X, y, support_size=2, block_rows=rows, partitions=3, partition_seed=seed, **question
         )
-        moments = instance.moments
+        moments = instance.data.moments
         assert moments is not None
         assert isinstance(moments.columns, BlockColumns)
         ordered = np.column_stack([X[:, instance.layout.order], y])
@@ -96,7 +96,7 @@ def test_one_size_of_pieces_is_as_good_as_another(
     def matrix(rows: int, **question: Any) -> np.ndarray:
         found = Instance.from_blocks(
             X, y, support_size=2, block_rows=rows, partitions=2, partition_seed=5, **question
-        ).moments
+        ).data.moments
         assert found is not None
         return found.matrix
 
@@ -139,8 +139,8 @@ def test_tables_from_every_source(rows: int, tmp_path: Path, small_pieces: None)
             source, WITHOUT_RANGES, target="stay", support_size=2, always=["dose"],
             block_rows=rows, partitions=2, partition_seed=3, score="blocks",
         )  # fmt: skip
-        assert instance.moments is not None
-        assert (instance.moments.matrix == wanted).all(), name
+        assert instance.data.moments is not None
+        assert (instance.data.moments.matrix == wanted).all(), name
         assert instance.feature_names == ("age", "ward", "smoker")
 
 
@@ -158,7 +158,7 @@ def test_a_missing_place_among_ordered_categories_is_missing() -> None:
 def test_sums_are_not_kept(tmp_path: Path) -> None:
     """Those of two passes are of other partitions."""
     X, y = numbers()
-    one = Instance.from_blocks(X, y, support_size=2).moments
+    one = Instance.from_blocks(X, y, support_size=2).data.moments
     assert one is not None
     for act in (lambda: one.save(tmp_path / "m.npz"), lambda: one + one):
         with pytest.raises(InvalidInput, match="neither saved nor added"):
@@ -215,8 +215,8 @@ def test_values_are_those_of_the_normalised_rows(rows: int, radius: float | None
     )  # fmt: skip
     ordered = np.column_stack([X[:, instance.layout.order], y])
     blocks = np.vstack(list(Blocks(rows, T, 2).of_window(0, 61)))
-    assert instance.moments is not None
-    Z = normalised(ordered, blocks, instance.moments.columns.parts) / 2.0**16
+    assert instance.data.moments is not None
+    Z = normalised(ordered, blocks, instance.data.moments.columns.parts) / 2.0**16
     starts = instance.layout.features.starts
     m = 61 // rows
     for support in ((0, 1), (0, 2), (1, 2)):
@@ -234,8 +234,8 @@ def test_two_rows_a_block_are_kendalls_correlation() -> None:
     rng = np.random.default_rng(4)
     X, y = rng.standard_normal((10, 2)), rng.standard_normal(10)
     instance = Instance.from_blocks(X, y, support_size=1, partitions=1024, partition_seed=0)
-    assert instance.moments is not None
-    tau = instance.moments.matrix[1:, 1:] / (5 * 1024 * ONE)
+    assert instance.data.moments is not None
+    tau = instance.data.moments.matrix[1:, 1:] / (5 * 1024 * ONE)
     rows = np.column_stack([X, y])
     for j in range(3):
         for k in range(3):

@@ -45,7 +45,7 @@ def test_the_law_is_the_stated_one(seed: int, epsilon: float) -> None:
     instance = data.instance
     blocks = instance.problem.blocks
     assert blocks is not None
-    m, U = instance.n // blocks.rows, instance.prediction_bound
+    m, U = instance.n // blocks.rows, instance.problem.prediction_bound
     w = (2.0 * U if U <= 1.0 else 0.5 * (1.0 + U) ** 2) / m
     assert instance.oscillation == pytest.approx(w, rel=1e-14)
     logs = -epsilon * data.values / (2.0 * w)
@@ -61,16 +61,16 @@ def test_what_one_row_costs() -> None:
         X, y = numbers(n, 6)
         instance = Instance.from_blocks(X, y, support_size=3, block_rows=rows)
         m = n // rows
-        assert instance.prediction_bound == pytest.approx(0.75)
+        assert instance.problem.prediction_bound == pytest.approx(0.75)
         assert instance.ridge == 1.0
         assert instance.oscillation == pytest.approx(1.5 / m)
         assert instance.sensitivity == pytest.approx(1.75**2 / (2 * m))
     always = small(always=[5], support_size=2)
     assert always.coef_bound == pytest.approx(0.75 / math.sqrt(3.0))
-    assert always.prediction_bound == pytest.approx(0.75)
+    assert always.problem.prediction_bound == pytest.approx(0.75)
     X, y = numbers(60, 14)
     wide = Instance.from_blocks(X, y, support_size=1, groups=[range(12), [12], [13]])
-    assert wide.prediction_bound == pytest.approx(1.5)
+    assert wide.problem.prediction_bound == pytest.approx(1.5)
     assert wide.oscillation == pytest.approx(0.5 * 2.5**2 / 30)
 
 
@@ -138,7 +138,7 @@ def test_a_table_with_a_schema_needs_no_range() -> None:
         score="blocks",
     )
     assert instance.feature_names == ("ward", "dose", "stage")
-    assert not instance.intercept
+    assert not instance.layout.intercept
     pool = top_supports(instance, instance.number_of_supports)
     data = Data(instance)
     assert pool.values == pytest.approx(np.sort(data.values), rel=1e-9)

@@ -43,9 +43,9 @@ def of(rows: np.ndarray, b: int, **question: Any) -> Data:
 
 def check_the_same(one: Data, other: Data) -> None:
     """To the last bit: sums, values and probabilities."""
-    assert one.instance.moments is not None
-    assert other.instance.moments is not None
-    assert (one.instance.moments.matrix == other.instance.moments.matrix).all()
+    assert one.instance.data.moments is not None
+    assert other.instance.data.moments is not None
+    assert (one.instance.data.moments.matrix == other.instance.data.moments.matrix).all()
     assert (one.values == other.values).all()
     laws = [
         [ExponentialMechanism(each.instance, 2.0).log_probability(S) for S in each.supports]
@@ -100,7 +100,7 @@ def test_partitions_come_from_the_operating_system() -> None:
     X, y = rows[:, :-1], rows[:, -1]
 
     def matrix(**options: Any) -> np.ndarray:
-        moments = Instance.from_blocks(X, y, support_size=2, **options).moments
+        moments = Instance.from_blocks(X, y, support_size=2, **options).data.moments
         assert moments is not None
         return moments.matrix
 
@@ -150,7 +150,7 @@ def test_a_row_of_another_window_is_as_likely_in_a_block(monkeypatch: pytest.Mon
     draws, seen = 900, Counter[tuple[int, ...]]()
     for seed in range(draws):
         blocks = {"block_rows": 2, "partitions": 1, "partition_seed": seed}
-        moments = Instance.from_blocks(X, y, support_size=1, **blocks).moments
+        moments = Instance.from_blocks(X, y, support_size=1, **blocks).data.moments
         assert moments is not None
         seen[tuple(moments.matrix[1:3, 3].tolist())] += 1
     assert len(seen) == 3

@@ -88,7 +88,7 @@ def test_one_row_stays_of_each_person() -> None:
     for rule in ("first", "last", "mean"):
         found = instance(TABLE, unit_rule=rule)
         assert found.n == 4
-        assert found.moments is not None
+        assert found.data.moments is not None
     rows = [row for row in TABLE if row != TABLE[2] and row != TABLE[5]]
     one, other = (
         instance(table, partitions=1024).objectives([[0], [1], [2]]) for table in (TABLE, rows)
@@ -101,7 +101,7 @@ def test_one_row_stays_of_each_person() -> None:
 
 def test_order_is_drawn_by_the_operating_system() -> None:
     """Also with a seed of the partitions."""
-    seen = {instance(TABLE).moments.matrix.tobytes() for _ in range(60)}
+    seen = {instance(TABLE).data.moments.matrix.tobytes() for _ in range(60)}
     assert len(seen) >= 2  # There are three partitions of four people into pairs.
 
 
@@ -118,8 +118,8 @@ def test_a_seed_of_draws_that_are_not_private_orders_people_too() -> None:
     def drawn(options: BlockOptions) -> bytes:
         made = ScoredTable(arrow(TABLE), TableQuestion(SCHEMA, "y"), 1, {}, options).made()
         assert isinstance(made, Instance)
-        assert made.moments is not None
-        return made.moments.matrix.tobytes()
+        assert made.data.moments is not None
+        return made.data.moments.matrix.tobytes()
 
     asked = BlockOptions(score="blocks", partitions=1)
     assert len({drawn(replace(asked, partition_seed=1, order_seed=1)) for _ in range(60)}) == 1

@@ -161,7 +161,7 @@ def test_a_pair_is_refused_or_private(consumer: str, kind: str) -> None:
         stated = law.guarantees
         if kind in KNOWN_UP_TO_N and consumer in OF_VALUES:
             assert stated.keys() == {"replace-one"}
-        if consumer.startswith("SampleAggregate") and data.has_rows:
+        if consumer.startswith("SampleAggregate") and data.data.has_rows:
             continue  # A mixture over partitions: tests/selectors/test_sample_aggregate.py.
         for relation, guarantee in stated.items():
             other = make(others[relation])

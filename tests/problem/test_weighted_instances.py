@@ -45,8 +45,8 @@ def instance_of(rows: list[Row], known: TableSchema = WEIGHTED, **more: Any) -> 
 
 def by_hand(instance: Instance, support: tuple[int, ...], weights: np.ndarray) -> float:
     """min over the ball of (1/2n) Σ w (y - xβ)² + (λ/2n)‖β‖²."""
-    n, chosen = instance.n, [c for j in support for c in instance.groups[j]]
-    fixed = [c for part in instance.always for c in part]
+    n, chosen = instance.n, [c for j in support for c in instance.layout.groups[j]]
+    fixed = [c for part in instance.layout.always for c in part]
     X = np.column_stack([instance.X[:, [*chosen, *fixed]].astype(float), np.ones(n)])
     G, b = X.T @ (weights[:, None] * X), X.T @ (weights * instance.y)
     rest = least(G, b, instance.ridge, instance.coef_bound)
@@ -73,7 +73,7 @@ def test_the_quantile_loss_by_an_independent_solver() -> None:
     weights = np.array([share_of(row[-1]) for row in rows])
 
     def value(support: tuple[int, ...]) -> float:
-        chosen = [c for j in support for c in instance.groups[j]]
+        chosen = [c for j in support for c in instance.layout.groups[j]]
         X = np.column_stack([instance.X[:, chosen].astype(float), np.ones(instance.n)])
 
         def objective(beta: np.ndarray) -> float:

@@ -357,9 +357,9 @@ def of_blocks(seed: int) -> tuple[Instance, SquaredNode]:
 
 def left_of(instance: Instance, ridge: float) -> mpmath.matrix:
     """What fixed columns and an intercept, with this ridge, leave of XᵀX, from the rows."""
-    fixed = list(itertools.chain(*instance.always))
+    fixed = list(itertools.chain(*instance.layout.always))
     keep = np.setdiff1d(np.arange(instance.X.shape[1]), fixed)
-    ones = np.ones((instance.n, int(instance.intercept)))
+    ones = np.ones((instance.n, int(instance.layout.intercept)))
     rows = mpmath.matrix(np.hstack([instance.X[:, [*keep, *fixed]], ones]).tolist())
     A, k = rows.T * rows, len(keep)
     for j in range(k, A.rows):

@@ -42,7 +42,9 @@ def test_scores_of_sis_are_the_lengths_of_sums_of_rows() -> None:
     sums: Any = instance.data
     table_, target = on_grid(X, bounds) * bounds, on_grid(y, 1.0)
     lengths = [math.hypot(*bounds[[0, 3]]), 2.0, math.hypot(*bounds[[4, 2]])]
-    for group, length, score in zip(instance.groups, lengths, summed_lengths(sums), strict=True):
+    for group, length, score in zip(
+        instance.layout.groups, lengths, summed_lengths(sums), strict=True
+    ):
         wanted = np.linalg.norm(target @ table_[:, group]) / length
         assert score == pytest.approx(wanted, abs=1e-9 * 80)
     centred = instance_of(X, y, x_bound=bounds, size=1, intercept=True)

@@ -22,7 +22,7 @@ from tests.support.designs import DESIGNS, Design, with_loss
 def in_single_precision(design: Design, seed: int) -> Instance:
     """The problem of a design whose columns are rounded to float32, where it has columns."""
     instance = design(seed)
-    return with_loss(instance, "squared", np.float32) if instance.has_rows else instance
+    return with_loss(instance, "squared", np.float32) if instance.data.has_rows else instance
 
 
 def failures(seed: int) -> list[str]:

@@ -109,8 +109,8 @@ def random_block_instance(seed: int, *, max_p: int = 9, max_s: int = 4) -> Insta
         block_rows=rows,
         partitions=int(rng.choice([1, 3, 4])),
         partition_seed=seed,
-        groups=base.groups,
-        always=base.always,
+        groups=base.layout.groups,
+        always=base.layout.always,
         coef_bound=float(radius) if stated else None,
         ridge=float(ridge) if stated else None,
     )
@@ -118,7 +118,7 @@ def random_block_instance(seed: int, *, max_p: int = 9, max_s: int = 4) -> Insta
 
 def provable(instance: Instance, tolerance: float) -> float:
     """The tolerance, or what values from sums, known up to 1e-11 Δ or so, let be proven."""
-    return tolerance if instance.has_rows else max(tolerance, 1e-9)
+    return tolerance if instance.data.has_rows else max(tolerance, 1e-9)
 
 
 DESIGNS: list[Design] = [random_instance, random_grouped_instance, random_block_instance]
@@ -169,9 +169,9 @@ def with_loss(base: Instance, loss: str | Loss, dtype: type | None = None) -> In
         coef_bound=base.coef_bound,
         ridge=base.ridge,
         loss=loss,
-        groups=base.groups,
-        always=base.always,
-        intercept=base.intercept,
+        groups=base.layout.groups,
+        always=base.layout.always,
+        intercept=base.layout.intercept,
         always_bound=base.layout.always_bound,
     )
 

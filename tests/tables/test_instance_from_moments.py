@@ -51,7 +51,7 @@ def both(
 
 
 def assert_same(one: Instance, other: Instance, solver: str = "auto") -> None:
-    for name in ("n", "p", "n_features", "sensitivity", "feature_names", "prediction_bound"):
+    for name in ("n", "p", "n_features", "sensitivity", "feature_names", "oscillation"):
         assert getattr(one, name) == getattr(other, name), name
     assert (one.layout.bounds == other.layout.bounds).all()
     # The same bits, so that all that is computed from them is the same.
@@ -89,14 +89,16 @@ def test_it_is_the_instance_of_the_rows_on_the_grid(options: Any) -> None:
         one, other = both(source, SCHEMA, "stay", size, **options)
         assert_same(one, other)
         known = Instance.from_table(source, SCHEMA, target="stay", support_size=size, **options)
-        assert one.column_names == known.column_names
-        assert one.groups == known.groups
-        assert one.always == known.always
-        assert one.units == known.units
+        assert one.layout.column_names == known.layout.column_names
+        assert one.layout.groups == known.layout.groups
+        assert one.layout.always == known.layout.always
+        assert one.problem.units == known.problem.units
         assert (one.coef_bound, one.ridge) == (known.coef_bound, known.ridge)
         supports = list(itertools.combinations(range(one.n_features), size))
         # Cutting to the grid moves an entry by less than 2^-16.
-        change = 2.0 * 2.0**-16 * (1.0 + one.prediction_bound) * (1.0 + 4.0 * one.coef_bound)
+        change = (
+            2.0 * 2.0**-16 * (1.0 + one.problem.prediction_bound) * (1.0 + 4.0 * one.coef_bound)
+        )
         assert one.objectives(supports) == pytest.approx(known.objectives(supports), abs=change)
         near, far = one.fit_in_units(supports[0]), known.fit_in_units(supports[0])
         coefficients = ([term.coefficient for term in rule.terms] for rule in (near, far))
@@ -146,7 +148,7 @@ def test_groups_of_summed_columns_are_bounded_together() -> None:
     )  # fmt: skip
     assert one.layout.bounds == pytest.approx([np.sqrt(8.25), 3.0])
     assert one.layout.always_bound == pytest.approx(np.sqrt(2.0))
-    assert one.prediction_bound >= np.sqrt(9.0 + 2.0 + 1.0)
+    assert one.problem.prediction_bound >= np.sqrt(9.0 + 2.0 + 1.0)
     cut = on_grid(X, np.array([1.0, 2.0, 2.0, 3.0, 0.5, 1.0])) * [1.0, 2.0, 2.0, 3.0, 0.5, 1.0]
     design = np.column_stack([cut[:, [2, 1, 4]], cut[:, [0, 5]], np.ones(300)])
     fit = one.fit([0])

@@ -81,8 +81,8 @@ def test_it_is_the_instance_of_the_mapped_table() -> None:
 def least(instance: Instance, support: tuple[int, ...]) -> float:
     """R(S) by a generic solver, from the columns."""
     cvxpy = pytest.importorskip("cvxpy")
-    columns = [j for k in support for j in instance.groups[k]]
-    columns += [j for group in instance.always for j in group]
+    columns = [j for k in support for j in instance.layout.groups[k]]
+    columns += [j for group in instance.layout.always for j in group]
     X = np.hstack([instance.X[:, columns].astype(float), np.ones((instance.n, 1))])
     beta = cvxpy.Variable(X.shape[1])
     if instance.loss == "hinge":
@@ -201,8 +201,8 @@ def test_coefficients_in_the_units_of_the_table() -> None:
     by_hand += term["systolic", None] * 120 + term["icd", "I"]
     table = map_table(source([list(row.values())]), SCHEMA, target="los_days", always=["icd"])
     fit = instance.fit(support)
-    columns = [j for k in support for j in instance.groups[k]]
-    columns += [j for group in instance.always for j in group]
+    columns = [j for k in support for j in instance.layout.groups[k]]
+    columns += [j for group in instance.layout.always for j in group]
     scaled = table.X[0, columns] @ np.concatenate([fit.coef, fit.always[:-1]]) + fit.always[-1]
     assert by_hand == pytest.approx(30 + 30 * scaled, abs=1e-4)
     plain = Instance(
@@ -242,7 +242,7 @@ def test_predictions_reach_as_far_whatever_the_size(size: int, always: int) -> N
             always=list(range(always)),
             intercept=intercept,
         )
-        assert instance.prediction_bound == pytest.approx(reach)
+        assert instance.problem.prediction_bound == pytest.approx(reach)
         assert instance.sensitivity == pytest.approx(0.5 * (1 + reach) ** 2 / 40)
 
 
