@@ -102,7 +102,7 @@ def _of_plan(printed: dict[str, Any]) -> list[Record]:
     found, epsilons = [], printed["epsilons"]
     for line in printed["lines"]:
         cells = zip(epsilons if line["cells"] else (), line["cells"], strict=True)
-        named = {"line": line["method"], "score": line["score"], "tables": line["tables"]}
+        named = {"line": line["method"], "tables": line["tables"]}
         found += [named | {"epsilon": epsilon} | cell for epsilon, cell in cells]
     chance = {"line": "chance level", "found": printed["chance_level"]}
     found += [chance | {"epsilon": epsilon} for epsilon in epsilons]

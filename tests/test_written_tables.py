@@ -199,10 +199,10 @@ def test_a_command_that_fails_stores_nothing(
 
 
 def test_records_of_a_plan() -> None:
-    line = {"method": "sis", "score": "loss", "tables": 4, "cells": [{"found": 0.5}]}
+    line = {"method": "sis", "tables": 4, "cells": [{"found": 0.5}]}
     plan = {"command": "plan", "epsilons": [2.0], "chance_level": 0.1, "lines": [line]}
     selections = [
-        {"line": "sis", "score": "loss", "tables": 4, "epsilon": 2.0, "found": 0.5},
+        {"line": "sis", "tables": 4, "epsilon": 2.0, "found": 0.5},
         {"line": "chance level", "epsilon": 2.0, "found": 0.1},
     ]
     assert stored.records_of({**plan, "model": None}) == selections

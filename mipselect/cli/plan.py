@@ -27,24 +27,18 @@ from mipselect.cli.start import say
 from mipselect.cli.table_options import (
     MODEL_PANEL,
     SCHEMA,
-    TABLE_PANEL,
     DivisionOptions,
     ModelOptions,
-    Regularisation,
     SchemaOptions,
 )
 from mipselect.errors import InvalidInput
 from mipselect.pictures import Panel, Picture, Series, drawn
-from mipselect.problem.scores import LOSS, SCORES
 from mipselect.quality.measures import LEVEL
-from mipselect.selectors import BY_NAME
 from mipselect.validation import checked_integer, checked_time_limit, listed, plain_digits, plural
 
 if TYPE_CHECKING:
-    from mipselect.planning.fit import (
-        ModelForecast,
-        ModelPlan,
-    )
+    from mipselect.planning import Found
+    from mipselect.planning.fit import ModelForecast, ModelPlan
     from mipselect.planning.selection import SelectionPlan
 
 EXAMPLES = """Examples:
@@ -127,18 +121,6 @@ class PlanArguments:
         default="0.5,1,2",
         metavar="E,E,...",
     )
-    method: str = option(
-        "--method",
-        f"Of {', '.join(BY_NAME)}.",
-        default="permute-and-flip",
-        metavar="NAME,NAME,...",
-    )
-    score: str | None = option(
-        "--score",
-        "Of permute-and-flip and exponential, and of the fields of a model.",
-        metavar="|".join(SCORES),
-        show_default="that of select",
-    )
     division: DivisionOptions = group(
         DivisionOptions,
         panel=MODEL_PANEL,
@@ -152,12 +134,6 @@ class PlanArguments:
     )
     model: ModelOptions = group(ModelOptions)
     question: SchemaOptions = group(SchemaOptions, without=("--unit-rule",))
-    regularisation: Regularisation = group(
-        Regularisation,
-        panel=TABLE_PANEL,
-        help={"--coef-bound": "Of the loss.", "--ridge": "Of the loss."},
-        show_default={"--coef-bound": "that of select", "--ridge": "that of select"},
-    )
     guesses: GuessOptions = group(GuessOptions)
     simulation: SimulationOptions = group(SimulationOptions)
     plot: Path | None = option("--plot", "Draw the plan.", metavar="FILE.svg|png|pdf")
@@ -199,9 +175,8 @@ def plan(arguments: PlanArguments) -> None:
     ones. For other numbers of rows call it again.
     """
     from mipselect.planning.fit import plan_fit, range_advice
-    from mipselect.planning.question import Guesses, Question
-    from mipselect.planning.selection import checked_methods, plan_selection
-    from mipselect.planning.simulation import MOST_TABLES
+    from mipselect.planning.selection import plan_selection
+    from mipselect.planning.simulation import MOST_TABLES, Guesses, Question
     from mipselect.regression.shares import share_of_selection
     from mipselect.tables import TableSchema
     from mipselect.tables.encoders import two_numbers
@@ -211,13 +186,8 @@ def plan(arguments: PlanArguments) -> None:
     if plot is not None:
         check_figure(plot, "--plot", [path], replace=arguments.delivery.replace)
     schema, simulation = TableSchema.read(path), arguments.simulation
-    fields = arguments.question.keywords
-    of_selection: dict[str, Any] = {
-        "support_size": arguments.support_size,
-        "score": arguments.score,
-        "intercept": fields.pop("intercept", True),
-        **asdict(arguments.regularisation),
-    }
+    fields, size = arguments.question.keywords, arguments.support_size
+    intercept = fields.pop("intercept", True)
     asked: dict[str, Any] = {
         "schema": schema,
         "target": target,
@@ -228,8 +198,7 @@ def plan(arguments: PlanArguments) -> None:
         **fields,
     }
     # What is wrong is said before the models, which take their time.
-    question = Question(**asked, **of_selection)
-    methods = checked_methods([name.strip() for name in arguments.method.split(",")], question)
+    question = Question(**asked, support_size=size)
     checked_integer(simulation.tables, "tables", 1, MOST_TABLES)
     limit = checked_time_limit(simulation.time_limit, "--time-limit")
     notes, two = list[str](), two_numbers(question.public.target.encoder)
@@ -238,10 +207,9 @@ def plan(arguments: PlanArguments) -> None:
         say(f"warning: {notes[0]}")
     of_classes, division = question.public.target.classes is not None, arguments.division
     fitter, regression = fitter_of(
-        arguments.model, division, of_classes=of_classes, fit_intercept=question.intercept
+        arguments.model, division, of_classes=of_classes, fit_intercept=intercept
     )
-    size, score = question.support_size, arguments.score
-    fitter.selector.set_params(n_features_to_select=size, score=score)
+    fitter.selector.set_params(n_features_to_select=size)
     if schema.weight is not None:
         fitter.regressor.require_weights()
     say(f"this takes about {limit:g} s, or as long as one simulated table takes")
@@ -251,16 +219,16 @@ def plan(arguments: PlanArguments) -> None:
         if not question.without_range:
             asked["time_limit"] = 0.5 * limit
             model = plan_fit(fitter, **asked)
-        selection = plan_selection(methods=methods, **asked, **of_selection)
+        selection = plan_selection(**asked, support_size=size)
     advice = range_advice(question.public, question.rows, question.epsilons)
     if plot is not None:
         write_whole(plot, drawn(picture(selection, model), plot.suffix), sensitive=False)
     # With as many fields as are picked nothing is drawn.
-    share = share_of_selection(fitter.selection_share, in_blocks=arguments.score != LOSS)
+    share = share_of_selection(fitter.selection_share, in_blocks=True)
     how = {
         "regression": regression,
         "delta": division.delta,
-        "selection_share": share if question.support_size < selection.features else 0.0,
+        "selection_share": share if size < selection.features else 0.0,
         "range_share": fitter.range_share,
     }
 
@@ -303,13 +271,14 @@ def plan(arguments: PlanArguments) -> None:
         "relation": "replace-one",
         "blocks": [picked(one, "score", "block_rows", "partitions") for one in selection.blocks],
         "without_range": list(question.without_range),
-        "coef_bound": question.bound,
-        "ridge": question.penalty,
         "guesses": asdict(question.guesses),
         "tables": simulation.tables,
         "seed": question.seed,
         "chance_level": selection.chance_level,
-        "lines": [{**asdict(each), "tables": selection.tables} for each in selection.lines],
+        "lines": [
+            {"method": method, "cells": [asdict(one) for one in cells], "tables": selection.tables}
+            for method, cells in lines_of(selection).items()
+        ],
         "model": None if model is None else {**model_report(model), **how},
         "ranges": advice or None,
         "notes": notes,
@@ -328,10 +297,16 @@ class PlanRow(NamedTuple):
     errors: list[float | None]
 
 
+PERMUTE_AND_FLIP, WITHOUT_PRIVACY = "permute-and-flip", "without privacy"
+
+
+def lines_of(selection: SelectionPlan) -> dict[str, tuple[Found, ...]]:
+    """Return what the draw finds, and what could be found, by name."""
+    return {PERMUTE_AND_FLIP: selection.drawn, WITHOUT_PRIVACY: selection.best}
+
+
 def rows_of(selection: SelectionPlan, model: ModelPlan | None) -> list[PlanRow]:
     """Return what would be found, and how good a model would be."""
-    from mipselect.planning.selection import WITHOUT_PRIVACY
-
     rows, count = list[PlanRow](), len(selection.question.epsilons)
 
     def add(name: str, cells: list[str], means: list[float], errors: list[Any]) -> None:
@@ -340,9 +315,9 @@ def rows_of(selection: SelectionPlan, model: ModelPlan | None) -> list[PlanRow]:
     def level(name: str, value: float, form: str) -> None:
         add(name, [f"{value:{form}}"] * count, [value] * count, [None] * count)
 
-    for each in selection.lines:
-        if found := each.cells:
-            name = f"found {'' if each.method == WITHOUT_PRIVACY else 'by '}{each.name}"
+    for method, found in lines_of(selection).items():
+        if found:
+            name = f"found {'by ' * (method == PERMUTE_AND_FLIP)}{method}"
             cells = [f"{one.found:.0%} ({one.all_found:.0%})" for one in found]
             add(name, cells, [one.found for one in found], [one.standard_error for one in found])
     level(BY_CHANCE, selection.chance_level, ".0%")
@@ -410,13 +385,12 @@ def title_of(plan: SelectionPlan) -> str:
 
 def legend(plan: SelectionPlan) -> str:
     """Say what the shares that are found are."""
-    text = (
+    if not plan.tables:
+        return f"{LATE}: what a selection finds."
+    return (
         "Found: the share of the right columns that a draw of select finds with all of ε; in "
-        "brackets how often it finds all."
+        f"brackets how often it finds all. It draws from blocks of rows.{_of(plan.tables)}"
     )
-    text += f" Blocks of rows use no range; the loss is of rows within them.{_of(plan.tables)}"
-    late = [each.name for each in plan.lines if not each.cells]
-    return text + (f" {LATE}: {'; '.join(late)}." if late else "")
 
 
 def legend_of_the_model(plan: ModelPlan, how: Mapping[str, Any]) -> str:

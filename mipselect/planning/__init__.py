@@ -1,13 +1,12 @@
 """Plans of a private selection or model from public knowledge alone, by simulated tables."""
 
 from mipselect.planning.fit import ModelForecast, ModelPlan, plan_fit
-from mipselect.planning.question import Guesses, Question
-from mipselect.planning.selection import Found, Line, SelectionPlan, plan_selection
+from mipselect.planning.selection import Found, SelectionPlan, plan_selection
+from mipselect.planning.simulation import Guesses, Question
 
 __all__ = [
     "Found",
     "Guesses",
-    "Line",
     "ModelForecast",
     "ModelPlan",
     "Question",

@@ -16,9 +16,8 @@ from sklearn.metrics import r2_score, roc_auc_score
 from mipselect.arrays import FloatArray
 from mipselect.blocks.partitions import MOST_DEFAULT_SECONDS
 from mipselect.errors import InvalidInput, NotCertified
-from mipselect.planning.question import Question
 from mipselect.planning.selection import standard_error
-from mipselect.planning.simulation import MOST_TABLES, Simulation, numbers_in_time
+from mipselect.planning.simulation import MOST_TABLES, Question, Simulation, numbers_in_time
 from mipselect.quality import Quality
 from mipselect.regression import SelectThenRegress
 from mipselect.regression.plan import most_features, scores_blocks_of_table
@@ -196,13 +195,7 @@ def plan_fit(
     >>> 0.2 < plan.forecasts[0].expected < 0.4
     True
     """
-    asked = Question(
-        schema=schema,
-        support_size=most_features(model.selector),
-        score=getattr(model.selector, "asked_score", None),
-        intercept=bool(model.regressor.fit_intercept),
-        **question,
-    )
+    asked = Question(schema=schema, support_size=most_features(model.selector), **question)
     if asked.without_range:
         raise InvalidInput(f"a model needs a range of {listed(asked.without_range)} too")
     if model.quality_share is not None:
@@ -276,8 +269,7 @@ def fit_at(
 ) -> SelectThenRegress:
     """Fit a copy of a model to a simulated table, as a release does, with a seed.
 
-    Its score is that of the question, with as many partitions as `Question.blocks` says. Nothing is
-    charged.
+    Scores from blocks are those of `Question.blocks`. Nothing is charged.
     """
     own = {"epsilon": epsilon, "ledger": None, "ranges": PUBLIC}
     model = clone(SelectThenRegress(**{**model.get_params(deep=False), **own}))
@@ -287,8 +279,8 @@ def fit_at(
         options["time_limit"] = time_limit
     if scores_blocks_of_table(selector, model.regressor, ranged=False):
         share = share_of_selection(model.selection_share, in_blocks=True)
-        options["score"] = question.score
-        options["partitions"] = question.blocks(share * epsilon).partitions
+        chosen = question.blocks(share * epsilon, selector.asked_score)
+        options |= {"score": chosen.score, "partitions": chosen.partitions}
     selector.set_params(**options)
     model.regressor.set_params(random_state=seed)
     with warnings.catch_warnings():

@@ -85,8 +85,8 @@ def test_least_squares_has_three_rows_a_block_where_a_target_has_two_classes(
     assert isinstance(made, Instance)
     assert made.problem.blocks is not None
     assert made.problem.blocks.rows == problem.blocks.rows == rows
-    planned = Question(schema=known, target=target, rows=400, support_size=1, score="blocks")
-    assert planned.blocks(1.0).block_rows == (3 if target == "code" else 2)
+    planned = Question(schema=known, target=target, rows=400, support_size=1)
+    assert planned.blocks(1.0, "blocks").block_rows == (3 if target == "code" else 2)
 
 
 def reader(table: pd.DataFrame) -> pa.RecordBatchReader:

@@ -18,7 +18,6 @@ from mipselect.planning import Guesses, plan_fit, plan_selection
 from mipselect.regression import ObjectivePerturbationRegressor, SelectThenRegress
 from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import TableSchema
-from mipselect.tables.instances import default_coef_bound
 from tests.support.commandline import LISTENING, Run
 
 
@@ -58,9 +57,8 @@ def test_text_and_json_say_the_same(run: Run, question: tuple[str | Path, ...]) 
     assert (text.code, outcome.code) == (0, 0)
     report = outcome.report
     assert (report["sensitive"], report["private"], report["simulated"]) == (False, False, True)
-    assert report["coef_bound"] == default_coef_bound(2, 0, True)
-    named = [(line["method"], line["score"], line["tables"]) for line in report["lines"]]
-    assert named == [("permute-and-flip", "blocks", 2), ("without privacy", "blocks", 2)]
+    named = [(line["method"], line["tables"]) for line in report["lines"]]
+    assert named == [("permute-and-flip", 2), ("without privacy", 2)]
     chosen = [(one["score"], one["block_rows"], one["partitions"]) for one in report["blocks"]]
     assert chosen == [("block-r2", 12, 8), ("block-r2", 12, 8), ("block-r2", 16, 8)]
     for line in report["lines"]:
@@ -93,12 +91,12 @@ def _row(cells: list[str]) -> str:
 def test_what_is_planned_is_what_the_functions_say(
     run: Run, question: tuple[str | Path, ...], schema: Path
 ) -> None:
-    report = run(*question, "--json", "--seed", "3", "--method", "exponential,kendall").report
+    report = run(*question, "--json", "--seed", "3").report
     asked: dict[str, Any] = {"target": "y", "rows": 500, "seed": 3, "tables": 2}
     read = TableSchema.read(schema)
-    found = plan_selection(read, support_size=2, methods=["exponential", "kendall"], **asked)
-    for line, mine in zip(report["lines"], found.lines, strict=True):
-        assert line["cells"] == [asdict(one) for one in mine.cells]
+    found = plan_selection(read, support_size=2, **asked)
+    for line, mine in zip(report["lines"], (found.drawn, found.best), strict=True):
+        assert line["cells"] == [asdict(one) for one in mine]
     fitted = SelectThenRegress(
         PermuteAndFlipSelector(2), ObjectivePerturbationRegressor(loss="huber")
     )
@@ -124,7 +122,7 @@ def test_what_has_no_time_left_is_named(run: Run, question: tuple[str | Path, ..
     outcome = run(*question, "--time-limit", "1e-6")
     assert outcome.code == 0
     late = "Left out, for no time was left (--time-limit): "
-    assert f"{late}permute-and-flip, blocks; without privacy." in outcome.out
+    assert f"{late}what a selection finds." in outcome.out
     assert "A rough guess from 1 simulated table." in outcome.out
     assert "│ found by permute-and-flip" not in outcome.out
     report = run(*question, "--time-limit", "1e-6", "--json").report
@@ -134,16 +132,14 @@ def test_what_has_no_time_left_is_named(run: Run, question: tuple[str | Path, ..
 
 
 def test_options_reach_the_plan(run: Run, question: tuple[str | Path, ...]) -> None:
-    options = "--epsilon 3 --method top-r --always x0 --never x1 --range y=2:8 --target-mean 4"
-    more = "--target-sd 1 --effect 0.5 --correlation 0 --missing 0.5 --ridge 7"
+    options = "--epsilon 3 --always x0 --never x1 --range y=2:8 --target-mean 4"
+    more = "--target-sd 1 --effect 0.5 --correlation 0 --missing 0.5"
     report = run(*question, *options.split(), *more.split(), "--no-intercept", "--json").report
     assert report["features"] == 3
     assert report["epsilons"] == [3.0]
-    assert (report["ridge"], report["coef_bound"]) == (7.0, default_coef_bound(2, 1, False))
     assert report["guesses"] == asdict(
         Guesses(effect=0.5, correlation=0.0, missing=0.5, target_mean=4.0, target_sd=1.0)
     )
-    assert [line["method"] for line in report["lines"]] == ["top-r", "without privacy"]
 
 
 def test_a_schema_without_ranges_is_enough(
@@ -159,19 +155,9 @@ def test_a_schema_without_ranges_is_enough(
     assert "R² of fit" not in outcome.out
     report = run(*question, "--json").report
     assert (report["model"], report["without_range"]) == (None, ["x1", "x2", "x3", "y"])
-    for options in ("--range x1=0:1", "--coef-bound 1", "--method sis"):
-        run(*question, *options.split()).failed_with(2, "range")
-    run(*question, "--score", "loss").failed_with(2, "needs constraints.minimum")
+    run(*question, "--range", "x1=0:1").failed_with(2, "a model needs those of x2, x3, y too")
     plot = schema.with_name("plan.svg")
     assert run(*question, "--plot", plot).code == 0
-
-
-def test_the_score_in_question_is_asked_for(run: Run, question: tuple[str | Path, ...]) -> None:
-    report = run(*question, "--score", "loss", "--method", "exponential,sis", "--json").report
-    assert report["blocks"] == []
-    assert {line["score"] for line in report["lines"]} == {"loss"}
-    report = run(*question, "--score", "blocks", "--method", "exponential,top-r", "--json").report
-    assert [line["score"] for line in report["lines"]] == ["blocks", "loss", "blocks"]
 
 
 def test_the_plot_is_the_same_every_time(run: Run, question: tuple[str | Path, ...]) -> None:
@@ -182,7 +168,7 @@ def test_the_plot_is_the_same_every_time(run: Run, question: tuple[str | Path, .
     for words in (
         "share of the right columns, or R²",
         "y by 2 of 5 fields, 500 rows",
-        "found by permute-and-flip, blocks",
+        "found by permute-and-flip",
         "found by chance",
         "R² of fit",
         "no row of yours",
@@ -215,7 +201,7 @@ def test_an_interrupt_ends_it_with_one_line(question: tuple[str | Path, ...]) ->
 
 @pytest.mark.parametrize(
     ("options", "size", "share"),
-    [((), 2, 0.3), (("--score", "loss"), 2, 0.5), (("--delta", "1e-6"), 5, 0.0)],
+    [((), 2, 0.3), (("--selection-share", "0.5"), 2, 0.5), (("--delta", "1e-6"), 5, 0.0)],
 )
 def test_the_share_of_the_draw_is_that_of_fit(
     run: Run, question: tuple[str | Path, ...], options: tuple[str, ...], size: int, share: float

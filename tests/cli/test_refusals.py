@@ -255,8 +255,6 @@ REFUSED: dict[str, dict[str, str | tuple[str, ...]]] = {
         "--epsilon a": "--epsilon must be numbers between commas",
         "--epsilon 1,1_0": "--epsilon must be numbers between commas",
         "--epsilon 0": "epsilons must be",
-        "--method lasso": "'lasso' is unknown",
-        "--score lasso": "score must be",
         "--target z": "target: the schema has no field 'z'",
         "--effect 2": "effect must be",
         "--target-mean 99": "inside the range of 'stay'",
@@ -279,7 +277,6 @@ REFUSED: dict[str, dict[str, str | tuple[str, ...]]] = {
         "--delta 1e-6 --regression tukey": "TukeyRegressor takes no survey weights",
     },
     "plan --schema weighted.json --target y --support-size 1 --rows 200 --epsilon 1": {
-        "--score block-r2": "'block-r2' counts every row the same",
         "--regression tukey --delta 1e-6": "weight",
     },
     "release m.npz --epsilon 1": {

@@ -208,7 +208,7 @@ def test_long_scores_have_fewer_partitions(monkeypatch: pytest.MonkeyPatch) -> N
     asked = question(rows=1000)
     table = Simulation(asked, RATIO).table(0, 1000)
     for seconds, partitions in ((0.5, 8), (1e-9, 1)):
-        monkeypatch.setattr("mipselect.planning.question.SECONDS_OF_PARTITIONS", seconds)
+        monkeypatch.setattr("mipselect.planning.simulation.SECONDS_OF_PARTITIONS", seconds)
         fitted = fit.fit_at(model(), asked, table, 1.0, seed=0, time_limit=60.0)
         assert fitted.selector.partitions == asked.blocks(0.3).partitions == partitions
 

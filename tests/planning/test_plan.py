@@ -15,18 +15,12 @@ from mipselect.errors import InvalidInput, NotCertified
 from mipselect.mechanisms.supports.exact import ExactDraws
 from mipselect.planning import Guesses, Question, SelectionPlan, plan_selection
 from mipselect.planning import selection as selections
-from mipselect.planning.selection import (
-    WITHOUT_PRIVACY,
-    Found,
-    best_support,
-    chance,
-    checked_methods,
-)
+from mipselect.planning.selection import Found, best_support, chance
 from mipselect.planning.simulation import Simulation, numbers_in_time
 from mipselect.problem.block_scores import BlockOptions
 from mipselect.search.progress import Deadline
 from mipselect.tables import TableSchema
-from mipselect.tables.instances import DEFAULT_RIDGE, ScoredTable, default_coef_bound
+from mipselect.tables.instances import ScoredTable
 from tests.support.derived_by_hand import CLINIC
 from tests.support.mapped_tables import public_map
 
@@ -49,6 +43,8 @@ FIELDS: list[dict[str, Any]] = [
 ]
 MIXED = TableSchema.of({"csvw-eo:privacyUnit": "id", "fields": FIELDS})
 NUMBERS = TableSchema.of({"fields": [*(number(f"x{j}") for j in range(6)), number("y")]})
+WEIGHT = {**number("w", 0, 3), "mipselect:role": "weight"}
+WEIGHTED = TableSchema.of({"fields": [*NUMBERS.content["fields"], WEIGHT]})
 WITHOUT_RANGES = TableSchema.of(
     {
         "fields": [
@@ -168,7 +164,7 @@ def test_what_is_made_of_other_fields_counts_as_a_field_of_its_own(
     plan = plan_selection(
         schema, target=target, rows=400, support_size=1, never=["age"], tables=1, epsilons=[4.0]
     )
-    assert plan.lines[0].cells[0].found > plan.chance_level
+    assert plan.drawn[0].found > plan.chance_level
 
 
 LAWS: dict[str, type[ExactDraws]] = {
@@ -194,14 +190,10 @@ def assert_law(found: Found, law: ExactDraws, right: Any, rel: float = 1e-6) -> 
     assert found.all_found == pytest.approx(every, rel=rel)
 
 
-@pytest.mark.parametrize("method", list(LAWS))
-def test_what_is_found_is_that_of_draws_by_block_scores_of_the_simulated_table(
-    method: str,
-) -> None:
-    plan = small_plan(tables=1, methods=list(LAWS))
+def test_what_is_found_is_that_of_draws_by_block_scores_of_the_simulated_table() -> None:
+    plan = small_plan(tables=1)
     assert [options.block_rows for options in plan.blocks] == [12, 28]
     made = simulation(NUMBERS, "y", seed=0)
-    (line,) = (line for line in plan.lines if line.name == f"{method}, blocks")
     given: dict[str, Any] = {
         "target": "y", "support_size": 2, "partition_seed": made.partition_seed(0),
     }  # fmt: skip
@@ -210,29 +202,18 @@ def test_what_is_found_is_that_of_draws_by_block_scores_of_the_simulated_table(
             made.table(0, 400), NUMBERS, epsilon=epsilon, **given, score="block-r2"
         )
         assert scores.problem.public()["partitions"] == plan.blocks[k].partitions
-        assert_law(line.cells[k], LAWS[method](scores, epsilon), made.right(0))
+        assert_law(plan.drawn[k], PermuteAndFlip(scores, epsilon), made.right(0))
         # Blocks that are chosen for another ε are another score.
         other = plan.blocks[1 - k].block_rows
         wrong = Instance.from_table(
             made.table(0, 400), NUMBERS, block_rows=other, **given, score="block-r2"
         )
         with pytest.raises(AssertionError):
-            assert_law(line.cells[k], LAWS[method](wrong, epsilon), made.right(0))
-
-
-@pytest.mark.parametrize("method", list(LAWS))
-def test_what_is_found_by_the_loss_is_that_of_draws_from_an_instance(method: str) -> None:
-    plan = small_plan(tables=1, methods=[method], score="loss", coef_bound=0.4, ridge=3.0)
-    made = simulation(NUMBERS, "y", seed=0)
-    table, asked = made.table(0, 400), {"coef_bound": 0.4, "ridge": 3.0}
-    instance = Instance.from_table(table, NUMBERS, target="y", support_size=2, **asked)
-    assert (plan.blocks, plan.lines[0].score) == ((), "loss")
-    for k, epsilon in enumerate((1.0, 8.0)):
-        assert_law(plan.lines[0].cells[k], LAWS[method](instance, epsilon), made.right(0))
+            assert_law(plan.drawn[k], PermuteAndFlip(wrong, epsilon), made.right(0))
 
 
 def test_least_squares_on_blocks_are_one_instance_for_all_epsilons() -> None:
-    plan = small_plan(tables=1, score="blocks")
+    plan = small_plan(WEIGHTED, tables=1)
     assert {(o.score, o.block_rows, o.partitions) for o in plan.blocks} == {("blocks", 2, 16)}
     made = simulation(NUMBERS, "y", seed=0)
     instance = Instance.from_table(
@@ -244,13 +225,13 @@ def test_least_squares_on_blocks_are_one_instance_for_all_epsilons() -> None:
         score="blocks",
     )
     for k, epsilon in enumerate((1.0, 8.0)):
-        assert_law(plan.lines[0].cells[k], PermuteAndFlip(instance, epsilon), made.right(0))
+        assert_law(plan.drawn[k], PermuteAndFlip(instance, epsilon), made.right(0))
 
 
 def test_a_plan_is_the_mean_over_its_tables() -> None:
     one, three = small_plan(tables=1), small_plan(tables=3)
     assert (one.tables, three.tables) == (1, 3)
-    assert one.lines[0].cells[0].standard_error is None
+    assert one.drawn[0].standard_error is None
     made = simulation(NUMBERS, "y", seed=0)
     shares = []
     for number in range(3):
@@ -259,7 +240,7 @@ def test_a_plan_is_the_mean_over_its_tables() -> None:
             partition_seed=made.partition_seed(number), score="block-r2")  # fmt: skip
         law = PermuteAndFlip(scores, 1.0)
         shares.append(law.inclusion_probabilities()[made.right(number)].mean())
-    found = three.lines[0].cells[0]
+    found = three.drawn[0]
     assert found.found == pytest.approx(np.mean(shares))
     assert found.standard_error == pytest.approx(np.std(shares, ddof=1) / 3**0.5)
 
@@ -280,35 +261,31 @@ def test_draws_agree_with_exact_chances(
     assert best_support(instance, 60.0).tolist() == right.tolist()
 
 
-@pytest.mark.parametrize("method", ["top-r", "mistakes", "sis", "kendall"])
-def test_other_methods_are_drawn_from(method: str) -> None:
-    plan = small_plan(rows=4000, methods=[method], epsilons=[0.01, 500.0], tables=2)
-    low, high = plan.lines[0].cells
-    assert low.found < 0.7
-    assert high.found > 0.9
-    assert plan.lines[0].name == f"{method}, loss" if method in ("top-r", "mistakes") else method
-
-
 @pytest.mark.parametrize(
-    ("schema", "target", "rows", "epsilon", "more", "chosen"),
+    ("schema", "target", "rows", "epsilon", "score", "chosen"),
     [
-        (NUMBERS, "y", 4000, 0.5, {}, ("block-r2", 22)),
-        (NUMBERS, "y", 4000, 2.0, {}, ("block-r2", 45)),
-        (NUMBERS, "y", 4000, 2.0, {"score": "blocks"}, ("blocks", 2)),
-        (NUMBERS, "y", 11, 1.0, {}, ("blocks", 2)),
-        (MIXED, "los", 400, 1.0, {}, ("block-r2", 12)),
+        (NUMBERS, "y", 4000, 0.5, None, ("block-r2", 22)),
+        (NUMBERS, "y", 4000, 2.0, None, ("block-r2", 45)),
+        (NUMBERS, "y", 4000, 2.0, "blocks", ("blocks", 2)),
+        (NUMBERS, "y", 11, 1.0, None, ("blocks", 2)),
+        (MIXED, "los", 400, 1.0, None, ("block-r2", 12)),
     ],
 )
 def test_the_score_is_chosen_by_the_public_rule_of_select(
-    schema: TableSchema, target: str, rows: int, epsilon: float, more: Any, chosen: tuple[str, int]
+    schema: TableSchema,
+    target: str,
+    rows: int,
+    epsilon: float,
+    score: str | None,
+    chosen: tuple[str, int],
 ) -> None:
-    asked = question(schema, target, rows=rows, **more)
-    options = asked.blocks(epsilon)
+    asked = question(schema, target, rows=rows)
+    options = asked.blocks(epsilon, score)
     assert (options.score, options.block_rows) == chosen
     if rows < 1000:
         return
     table = Simulation(asked).table(0, rows)
-    made = ScoredTable(table, asked.table, 2, {}, BlockOptions(epsilon=epsilon, **more)).made()
+    made = ScoredTable(table, asked.table, 2, {}, BlockOptions(epsilon=epsilon, score=score)).made()
     public = made.problem.public()
     assert (public["block_rows"], public["partitions"]) == (chosen[1], options.partitions)
     assert isinstance(made, BlockScores) is (chosen[0] == "block-r2")
@@ -317,27 +294,14 @@ def test_the_score_is_chosen_by_the_public_rule_of_select(
 def test_people_have_one_row_each_and_their_column_is_no_field() -> None:
     nobody = TableSchema.of({"fields": FIELDS[1:]})
     plans = [small_plan(schema, "los", tables=1) for schema in (MIXED, nobody)]
-    assert plans[0].lines == plans[1].lines
+    assert plans[0].drawn == plans[1].drawn
     assert "id" not in [field.name for field in question(MIXED, "los").table.schema.fields]
-
-
-def test_methods_that_take_no_weights_are_not_compared_for_a_table_with_weights() -> None:
-    weight = {**number("w", 0, 3), "mipselect:role": "weight"}
-    fields = [*(number(f"x{j}") for j in range(4)), number("y"), weight]
-    asked = question(TableSchema.of({"fields": fields}), "y", 1)
-    assert asked.score == "blocks"
-    taken = ["permute-and-flip", "exponential", "top-r", "mistakes"]
-    assert checked_methods(taken, asked) == taken
-    for name in ("kendall", "sis", "mcmc", "sample-aggregate"):
-        with pytest.raises(InvalidInput, match=f"'{name}' counts all rows the same.*survey weight"):
-            checked_methods([name], asked)
 
 
 def test_a_schema_without_ranges_is_enough() -> None:
     plan = small_plan(WITHOUT_RANGES, "los", support_size=1, guesses=Guesses(effect=0.5))
     assert plan.question.without_range == ("age", "bp", "los")
-    assert [line.name for line in plan.lines] == ["permute-and-flip, blocks", WITHOUT_PRIVACY]
-    assert plan.lines[0].cells[1].found > 0.8 > plan.chance_level
+    assert plan.drawn[1].found > 0.8 > plan.chance_level
     frame = simulation(WITHOUT_RANGES, "los", missing=0.0).table(0, 3000).to_pandas()
     assert (frame["age"] % 1 == 0).all()
     assert frame["age"].nunique() > 1500
@@ -346,41 +310,31 @@ def test_a_schema_without_ranges_is_enough() -> None:
 
 def test_a_plan_is_reproducible_and_more_epsilon_or_rows_find_more() -> None:
     plan = small_plan()
-    assert plan.lines == small_plan().lines
-    assert plan.lines != small_plan(seed=1).lines
-    assert (plan.question.bound, plan.question.penalty) == (
-        default_coef_bound(2, 0, True), DEFAULT_RIDGE,
-    )  # fmt: skip
-    (low, high), (more, _) = plan.lines[0].cells, small_plan(rows=2000).lines[0].cells
+    assert plan.drawn == small_plan().drawn
+    assert plan.drawn != small_plan(seed=1).drawn
+    (low, high), (more, _) = plan.drawn, small_plan(rows=2000).drawn
     assert plan.chance_level < low.found < min(high.found, more.found)
     assert low.all_found < low.found
 
 
 def test_without_time_nothing_is_found_and_one_table_was_begun() -> None:
-    plan = small_plan(time_limit=1e-9, methods=["permute-and-flip", "sis"])
-    assert (plan.tables, {line.cells for line in plan.lines}) == (0, {()})
+    plan = small_plan(time_limit=1e-9)
+    assert (plan.tables, plan.drawn, plan.best) == (0, (), ())
 
 
-def test_a_slow_method_is_left_out_and_takes_no_other_with_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    tried = []
-    honest = selections.SimulatedTable.chances
+def test_tables_that_are_done_in_time_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest, limits = selections.chances, list[float]()
 
-    def slow(made: Any, line: Any, sources: Any, clock: Deadline) -> Any:
-        tried.append((line.method, clock.limit))
-        if line.method == "sis":
+    def slow(made: Simulation, number: int, blocks: Any, clock: Deadline) -> Any:
+        limits.append(clock.limit)
+        if number == 2:
             raise NotCertified("time limit", bound=0.0, incumbent=0.0)
-        return honest(made, line, sources, clock)
+        return honest(made, number, blocks, clock)
 
-    monkeypatch.setattr(selections.SimulatedTable, "chances", slow)
-    plan = small_plan(methods=["sis", "kendall", "exponential"], time_limit=400.0)
-    assert [len(line.cells) for line in plan.lines] == [0, 2, 2, 2]
-    assert plan.tables == 3
-    assert [method for method, _ in tried].count("sis") == 1
-    # Of the first table each has its share of the time, and then all that is left.
-    assert [limit for _, limit in tried[:4]] == [100.0] * 4
-    assert tried[4][1] > 300.0
+    monkeypatch.setattr(selections, "chances", slow)
+    plan = small_plan(tables=4, time_limit=400.0)
+    assert (plan.tables, len(plan.drawn), len(plan.best)) == (2, 2, 2)
+    assert limits[0] == 400.0 > limits[1] > limits[2] > 300.0
 
 
 class Clock:
@@ -412,16 +366,11 @@ def test_tables_are_begun_while_the_slowest_would_be_done_in_time(
         ({"rows": 1}, "rows must be"),
         ({"rows": 10**9}, "plan with fewer"),
         ({"support_size": 7}, "support_size must be"),
-        ({"methods": ["lasso"]}, "methods: 'lasso' is unknown"),
         ({"epsilons": []}, "at least one"),
         ({"epsilons": [-1.0]}, "epsilons must be"),
         ({"tables": 0}, "tables must be"),
-        ({"coef_bound": 0.0}, "coef_bound must be"),
-        ({"ridge": -1.0}, "ridge must be"),
         ({"guesses": Guesses(target_mean=300.0)}, "target_mean must be inside the range of 'y'"),
         ({"always": ["z"]}, "no field 'z'"),
-        ({"score": "lasso"}, "score must be"),
-        ({"score": "block-r2", "rows": 11}, "11 rows are no block of 12"),
     ],
 )
 def test_what_is_wrong_is_said(wrong: dict[str, Any], message: str) -> None:
@@ -432,23 +381,16 @@ def test_what_is_wrong_is_said(wrong: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"ranges": {"age": (0.0, 99.0)}}, "ranges is for the loss, .* a range of bp, los too"),
-        ({"intercept": False}, "intercept is for the loss, .* a range of age, bp, los too"),
-        ({"coef_bound": 1.0}, "coef_bound is for the loss"),
-        ({"ridge": 1.0}, "ridge is for the loss"),
-        ({"methods": ["top-r"]}, "'top-r' is planned for tables with ranges, and there is none of"),
-        ({"score": "loss"}, "'los' needs constraints.minimum"),
+        ({"ranges": {"age": (0.0, 99.0)}}, "ranges: a model needs those of bp, los too"),
         ({"guesses": Guesses(target_mean=1.0)}, "'los' has none, and scores from blocks do not"),
     ],
 )
-def test_what_is_of_the_loss_needs_ranges(wrong: dict[str, Any], message: str) -> None:
+def test_what_is_of_ranges_needs_all_of_them(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         small_plan(WITHOUT_RANGES, "los", **wrong)
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"effect": 1.1}, {"correlation": 1.0}, {"missing": -0.1}, {"spread": 0.0}]
-)
+@pytest.mark.parametrize("wrong", [{"effect": 1.1}, {"correlation": 1.0}, {"missing": -0.1}])
 def test_guesses_are_checked(wrong: dict[str, float]) -> None:
     with pytest.raises(InvalidInput, match=next(iter(wrong))):
         Guesses(**wrong)
