@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
 from mipselect.cli.declared import DeclaredOption, call, declared_of
@@ -86,20 +86,8 @@ FILE = Path("mipselect.toml")
 LARGEST = 100_000
 """Bytes of such a file."""
 
-LARGEST_INTEGER = 2**63 - 1
-"""Largest integer of TOML; Python reads larger ones, and cannot write them all out."""
-
-OF_ONE_RUN: Mapping[str, str] = {
-    "seed": "a seed takes the privacy away",
-    "output": "it would be replaced at every run",
-    "replace": "it is about one file",
-    "plot": "it would be replaced at every run",
-    "yes": "a confirmation is a person's",
-    "dry-run": "it is about one run",
-    "json": "it is about one run",
-}
-"""Options that never come from a file, and why."""
-
+OF_ONE_RUN = ("seed", "output", "replace", "plot", "yes", "dry-run", "json")
+"""Options that never come from a file."""
 
 WITHOUT_DEFAULTS = ("instances", "ledger", "schema", "solvers")
 """Commands of this package that look at no such file."""
@@ -109,7 +97,25 @@ NO_PROJECT = DeclaredOption(
 )
 
 
-class CommandGroup(TyperGroup):
+class Quick:
+    """A command whose --help is off where it is not given: for what is absent typer loads much."""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """Return the option, with a value."""
+        option = super().get_help_option(ctx)  # type: ignore[misc]
+        option.default = False
+        return option
+
+
+class QuickCommand(Quick, TyperCommand):
+    """A command."""
+
+
+class Group(Quick, TyperGroup):
+    """A group of commands."""
+
+
+class CommandGroup(Group):
     """Imports the one command that was named."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -137,11 +143,11 @@ def imported(name: str, words: Sequence[str] = (), defaults: Sequence[tuple[str,
     place, line = known_commands()[name]
     made = alone = typer.Typer()
     if hasattr(module := import_module(place), "PARTS"):
-        made = typer.Typer(help=line, epilog=module.EXAMPLES, context_settings=HELP)
+        made = typer.Typer(cls=Group, help=line, epilog=module.EXAMPLES, context_settings=HELP)
         alone.add_typer(made, name=name)
     for run, examples in runs_of(name).items():
         own = name if made is alone else run.__name__.replace("_", "-")
-        made.command(own, epilog=examples)(typed(name, run, words, defaults))
+        made.command(own, cls=QuickCommand, epilog=examples)(typed(name, run, words, defaults))
     return get_group(alone).commands[name]
 
 
@@ -231,9 +237,8 @@ def from_file(command: str, words: Sequence[str]) -> list[tuple[str, ...]]:
     names = [name.removeprefix("--") for name in known if name.startswith("--")]
     for key, value in section.items():
         try:
-            if why := OF_ONE_RUN.get(key):
-                why = f"cannot come from a file, for {why}: give it on the command line"
-                raise InvalidInput(why)
+            if key in OF_ONE_RUN:
+                raise InvalidInput("is about one run: give it on the command line")
             if key not in names:
                 raise InvalidInput(f"is no option of {command}{did_you_mean(key, sorted(names))}")
             texts = as_typed(known[f"--{key}"], value)
@@ -263,10 +268,6 @@ def _section(command: str) -> Mapping[str, Any]:
     return section
 
 
-def _is_short(value: object) -> bool:
-    return abs(value) <= LARGEST_INTEGER if isinstance(value, int) else value != ""
-
-
 def as_typed(option: DeclaredOption, value: Any) -> list[tuple[str, ...]]:
     """Return a value of TOML as one types it; raise an error for one that is not of the option."""
     wanted = {bool: "true or false", list: "a list of texts"}.get(option.kind, "a text or a number")
@@ -275,12 +276,14 @@ def as_typed(option: DeclaredOption, value: Any) -> list[tuple[str, ...]]:
     texts = value if option.kind is list else [value]
     kinds = (str,) if option.kind is list else (str, int, float)
     fits = option.kind is not bool and isinstance(texts, list) and texts
-    if not fits or not all(type(text) in kinds and _is_short(text) for text in texts):
+    if not fits or not all(type(text) in kinds for text in texts):
         raise InvalidInput(f"must be {wanted}, got {shown(value)}")
-    for text in texts:
+    # Python refuses to write out integers of thousands of digits.
+    written = [text if isinstance(text, str) else shown(text) for text in texts]
+    for text in written:
         if option.parser is not None:
-            option.parser(str(text))
-    return [(option.name, str(text)) for text in texts]
+            option.parser(text)
+    return [(option.name, text) for text in written]
 
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130

@@ -146,7 +146,6 @@ def test_the_ledger_of_the_file_is_charged_and_refuses(run: Run, project: Path) 
         ("[select]\nepsilon = 'x'", ("[select] epsilon must be a number, got 'x'",)),
         ("[select]\nepsilon = true", ("[select] epsilon must be a text or a number, got True",)),
         ("[select]\nsupport-size = 1.0", ("[select] support-size must be an integer, got '1.0'",)),
-        ("[select]\ntarget = ''", ("[select] target must be a text or a number, got ''",)),
         ("[select]\ntarget = 1979-05-27", ("[select] target must be a text or a number, got",)),
         ("[select]\nschema = {a = 1}", ("[select] schema must be a text or a number",)),
         ("[select]\nno-intercept = 1", ("[select] no-intercept must be true or false, got 1",)),
@@ -156,7 +155,7 @@ def test_the_ledger_of_the_file_is_charged_and_refuses(run: Run, project: Path) 
         ),
         ("[select]\nrange = [1]", ("range must be a list of texts, got [1]",)),
         ("[select]\nrange = 'a=0:1'", ("range must be a list of texts, got 'a=0:1'",)),
-        ("[select]\nsupport-size = 0x" + "f" * 9_000, ("support-size must be a text",)),
+        ("[select]\nsupport-size = 0x" + "f" * 9_000, ("must be an integer, got",)),
         ("[select\n", ("not valid TOML", "line 1")),
         ('"a\\u001bb" = 1', ("'a\\x1bb' stands in no section",)),
         ('[select]\n"a\\u001b\\nb" = 1', ("[select] a\\x1b\\nb is no option of select",)),
@@ -175,8 +174,8 @@ def test_every_mistake_is_one_line(
 @pytest.mark.parametrize("key", OF_ONE_RUN)
 def test_what_is_about_one_run_never_comes_from_a_file(run: Run, project: Path, key: str) -> None:
     write(project, f"[select]\n{key} = 1\n")
-    words = f"[select] {key} cannot come from a file"
-    run("select", "data.csv").failed_with(2, words, OF_ONE_RUN[key])
+    words = f"[select] {key} is about one run"
+    run("select", "data.csv").failed_with(2, words)
 
 
 def test_files_that_are_none(run: Run, project: Path) -> None:
