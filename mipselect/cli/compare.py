@@ -61,17 +61,9 @@ class CompareArguments:
 
 @dataclass(frozen=True, eq=False)
 class FoundBySolver:
-    """Levels that one solver found, and the lower bound that it proved.
+    """Levels that one solver found, certified or not, and its lower bound on every support.
 
-    Attributes
-    ----------
-    solver : str
-    levels : MistakeLevels or None
-        What was found, certified or not; None if nothing was.
-    bound : float
-        Proven lower bound on the value of every support.
-    remark : str
-        Why it is not certified; empty if it is.
+    `remark` says why it is not certified.
     """
 
     solver: str
@@ -83,6 +75,22 @@ class FoundBySolver:
     def certified(self) -> bool:
         """True if levels were found and everything about them is proven."""
         return self.levels is not None and self.levels.certified
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as part of a JSON object; what is infinite is null."""
+        report = picked(self, "solver", "certified", "remark")
+        report["bound"] = finite_or_none(self.bound)
+        if (levels := self.levels) is None:
+            return report
+        bounds = map(finite_or_none, levels.bounds.tolist())
+        pairs = zip(levels.values.tolist(), bounds, strict=True)
+        return report | {
+            "optimum": float(levels.values[0]),
+            "support": levels.supports[0].tolist(),
+            "levels": [{"value": value, "bound": bound} for value, bound in pairs],
+            "tolerance": levels.tolerance,
+            "effort": effort_counts(levels.effort),
+        }
 
 
 @command
@@ -100,56 +108,50 @@ def compare(arguments: CompareArguments) -> None:
     solvers, skipped = _solvers(arguments.solvers)
     read = [path for name in names for path in files_of(name)]
     check_output(delivery.output, read, replace=delivery.replace)
-    problems = [(name, load_instance(name), expected(name)) for name in names]
-    rounds: list[tuple[dict[str, Any], list[FoundBySolver]]] = []
-    for name, instance, wanted in problems:
-        answers, conflicts = [], []
-        for solver in solvers:
-            answer = _ask(instance, solver, arguments.search, f"{name} with {solver}")
-            answers.append(answer)
+    rounds, conflicts, failures = [], [], []
+    for name, instance, wanted in [(name, load_instance(name), expected(name)) for name in names]:
+        answers = [_ask(instance, solver, arguments.search, name) for solver in solvers]
+        against = []
+        for answer in answers:
             if answer.levels is not None and answer.certified:
                 stored = compared(instance, answer.levels, wanted)
                 if stored is not None and not stored.agrees:
-                    conflicts.append(f"{answer.solver} {stored.sentence}")
-        one = {
-            "instance": name,
-            **picked(instance, "n", "p", "n_features", "support_size", "sensitivity"),
-            "contradictions": conflicts + contradictions(answers),
-            "answers": [_answer_report(answer) for answer in answers],
-        }
-        rounds.append((one, answers))
+                    against.append(f"{answer.solver} {stored.sentence}")
+            else:
+                failures.append(f"{name}: {answer.solver} certified nothing: {answer.remark}")
+        against += contradictions(answers)
+        conflicts += [f"{name}: {against[0]}"] if against else []
+        rounds.append(
+            {
+                "instance": name,
+                **picked(instance, "n", "p", "n_features", "support_size", "sensitivity"),
+                "contradictions": against,
+                "answers": [answer.to_dict() for answer in answers],
+            }
+        )
     for reason in skipped:
         say(f"skipped {reason}")
-    failures = [
-        *(f"{one['instance']}: {why}" for one, _ in rounds for why in one["contradictions"][:1]),
-        *(
-            f"{one['instance']}: {answer.solver} certified nothing: {answer.remark}"
-            for one, answers in rounds
-            for answer in answers
-            if not answer.certified
-        ),
-    ]
     report = {
         "command": "compare",
         "sensitive": True,
         "warning": SENSITIVE,
         "skipped": skipped,
         "compared": len(rounds),
-        "agree": not any(one["contradictions"] for one, _ in rounds),
-        "certified": all(answer.certified for _, answers in rounds for answer in answers),
-        "instances": [one for one, _ in rounds],
+        "agree": not conflicts,
+        "certified": not failures,
+        "instances": rounds,
     }
 
     def render(console: Console) -> None:
         banner(console, SENSITIVE)
-        for one, answers in rounds:
-            _print_round(console, one, answers)
-        if report["agree"]:
+        for one in rounds:
+            _print_round(console, one)
+        if not conflicts:
             console.print("No answer contradicts another.")
 
     delivery.deliver(report, render)
-    if failures:
-        raise MipselectError(f"(sensitive) {failures[0]}")
+    if wrong := conflicts + failures:
+        raise MipselectError(f"(sensitive) {wrong[0]}")
 
 
 def _solvers(named: str) -> tuple[list[str], list[str]]:
@@ -173,18 +175,18 @@ def _solvers(named: str) -> tuple[list[str], list[str]]:
     return usable, skipped
 
 
-def _ask(instance: Instance, name: str, limits: SearchArguments, task: str) -> FoundBySolver:
+def _ask(instance: Instance, solver: str, limits: SearchArguments, name: str) -> FoundBySolver:
     """Let one solver search for the levels of an instance."""
     keywords = picked(limits, "tolerance", "time_limit")
     try:
-        with Watch(task, details=True) as watch:
-            levels = search.mistake_levels(instance, solver=name, progress=watch, **keywords)
+        with Watch(f"{name} with {solver}", details=True) as watch:
+            levels = search.mistake_levels(instance, solver=solver, progress=watch, **keywords)
     except NotCertified as error:
         found = error.partial if isinstance(error.partial, search.MistakeLevels) else None
-        return FoundBySolver(name, found, min(error.bound, error.incumbent), str(error))
+        return FoundBySolver(solver, found, min(error.bound, error.incumbent), str(error))
     except SolverFailure as error:
-        return FoundBySolver(name, None, -math.inf, str(error))
-    return FoundBySolver(name, levels, float(levels.bounds.min()))
+        return FoundBySolver(solver, None, -math.inf, str(error))
+    return FoundBySolver(solver, levels, float(levels.bounds.min()))
 
 
 def contradictions(answers: Sequence[FoundBySolver]) -> list[str]:
@@ -213,50 +215,23 @@ def _above(proving: FoundBySolver, naming: FoundBySolver) -> Iterator[str]:
             )
 
 
-def _answer_report(answer: FoundBySolver) -> dict[str, Any]:
-    """Return an answer as part of a JSON object."""
-    report: dict[str, Any] = {
-        **picked(answer, "solver", "certified", "remark"),
-        "bound": finite_or_none(answer.bound),
-    }
-    levels = answer.levels
-    if levels is None:
-        return report
-    return {
-        **report,
-        "optimum": float(levels.values[0]),
-        "support": levels.supports[0].tolist(),
-        "levels": [
-            {"value": float(value), "bound": finite_or_none(float(bound))}
-            for value, bound in zip(levels.values, levels.bounds, strict=True)
-        ],
-        "tolerance": levels.tolerance,
-        "effort": effort_counts(levels.effort),
-    }
-
-
-def _print_round(
-    console: Console, one: Mapping[str, Any], answers: Sequence[FoundBySolver]
-) -> None:
+def _print_round(console: Console, one: Mapping[str, Any]) -> None:
     """Print what each solver spent and found of an instance, and what contradicts what."""
     size = f"p = {one['p']:,}"
     if one["n_features"] != one["p"]:
         size += f" columns, {one['n_features']:,} features"
     heading(console, f"{one['instance']}: n = {one['n']:,}, {size}, s = {one['support_size']}")
     spent, rows = ("masters", "iterations", "cuts", "solver_nodes"), []
-    for answer, said in zip(answers, one["answers"], strict=True):
-        row: list[object] = [answer.solver, "yes" if answer.certified else "NO"]
-        if answer.levels is not None:
-            effort = said["effort"]
-            row += [f"{said['optimum']:.10g}", *(effort[name] for name in spent)]
+    for answer in one["answers"]:
+        row = [answer["solver"], "yes" if answer["certified"] else "NO"]
+        if effort := answer.get("effort"):
+            row += [f"{answer['optimum']:.10g}", *(effort[name] for name in spent)]
             row.append(f"{effort['seconds']:.3f}")
         rows.append(row)
     titles = ("solver", "certified", "optimum", *spent[:3], "nodes", "seconds")
     print_table(console, titles, rows, left=titles[:1])
-    if not any(answer.levels.effort.masters for answer in answers if answer.levels):
-        console.print("No master was needed: the bounds and enumeration settled everything.")
-    for answer in answers:
-        if answer.remark:
-            line(console, f"{answer.solver}: {answer.remark}")
+    for answer in one["answers"]:
+        if answer["remark"]:
+            line(console, f"{answer['solver']}: {answer['remark']}")
     for sentence in one["contradictions"]:
         console.print(f"CONTRADICTION: {sentence}", markup=False, style="bold red")

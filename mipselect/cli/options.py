@@ -53,7 +53,7 @@ class SearchArguments:
     tolerance: float | None = option(
         "--tolerance",
         "τ in units of the sensitivity; it costs ε. Public: fix it before you see the data.",
-        show_default="1e-5; of whole models 0.05",
+        show_default="1e-5",
     )
     time_limit: float | None = option(
         "--time-limit",

@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from enum import StrEnum
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.console import Console
 
 from mipselect import search
 from mipselect.cli.declared import command, given, group, names_of, option, options, refuse
-from mipselect.cli.options import AUTO, ONE_SWAP, SEARCH_PANEL, SearchArguments, stated
+from mipselect.cli.options import SEARCH_PANEL, SearchArguments, stated
 from mipselect.cli.output import (
     BOUNDS,
     SENSITIVE,
@@ -32,7 +32,6 @@ from mipselect.cli.output import (
 from mipselect.cli.progress import Watch
 from mipselect.cli.table_options import SCHEMA, TABLE_PANEL, DialectOptions, SourceOptions
 from mipselect.errors import InvalidInput, MipselectError, NotCertified, about
-from mipselect.search.monolithic.forms import Form, Formulation
 from mipselect.validation import checked_integer
 
 if TYPE_CHECKING:  # --help imports none of them.
@@ -52,8 +51,6 @@ mipselect solve patients.csv --target score --support-size 4
 mipselect solve paper-p100 --method mistakes
 
 mipselect solve paper-p100 --pool-size 1000 --show 20 --output report.json
-
-mipselect solve tiny-plain --formulation whole --solver scip
 """
 
 INTERCEPT = "(intercept)"
@@ -79,13 +76,6 @@ class SolveArguments:
         "--method",
         "top-r: the best supports; mistakes: the best at each distance from the best.",
         default=SolveMethod.TOP_R,
-        panel=SEARCH_PANEL,
-    )
-    formulation: Formulation = option(
-        "--formulation",
-        "cuts: the certified search; whole: one model for the optimum or for each level, as a "
-        "second opinion, in the perspective or the big-m form.",
-        default=Formulation.CUTS,
         panel=SEARCH_PANEL,
     )
     search: SearchArguments = group(SearchArguments)
@@ -119,15 +109,13 @@ def solve(arguments: SolveArguments) -> None:
         raise InvalidInput("--pool-size does not apply to --method mistakes")
     checked_integer(arguments.show, "--show", 1)
     settings = arguments.search.settings()
-    if arguments.formulation is not Formulation.CUTS:
-        _check_whole(settings)
     source = _source(arguments)
     check_output(delivery.output, source.files, replace=delivery.replace)
     data = source.data()
     instance, wanted, refused = data.instance(), source.expected(), None
     try:
         with about(name), Watch(name, details=True) as watch:
-            found = _search(instance, method, arguments.formulation, settings, watch)
+            found = _search(instance, method, settings, watch)
     except NotCertified as error:
         if error.partial is None:
             raise MipselectError(f"(sensitive) {name}: {error}") from error
@@ -231,39 +219,12 @@ def _source(arguments: SolveArguments) -> ProblemSource:
 
 
 def _search(
-    instance: Instance,
-    method: SolveMethod,
-    formulation: Formulation,
-    settings: SearchSettings,
-    watch: Watch,
+    instance: Instance, method: SolveMethod, settings: SearchSettings, watch: Watch
 ) -> SupportPool | MistakeLevels:
-    """Search by cuts, or solve whole models."""
     keywords: dict[str, Any] = {**settings.keywords(), "progress": watch}
-    if formulation is Formulation.CUTS:
-        if method is SolveMethod.MISTAKES:
-            return search.mistake_levels(instance, **keywords)
-        return search.top_supports(instance, settings.pool_size, **keywords)
-    # Pyomo takes long to import.
-    from mipselect.search.monolithic.whole import whole_levels, whole_optimum
-
-    keywords["form"] = None if formulation is Formulation.WHOLE else Form(formulation)
-    whole = whole_levels if method is SolveMethod.MISTAKES else whole_optimum
-    return whole(instance, **keywords)
-
-
-def _check_whole(settings: SearchSettings) -> None:
-    """Refuse a whole model of several supports, or without a solver that takes quadratic terms."""
-    from mipselect.backends.discovery import NATIVE, known_solvers
-    from mipselect.backends.protocols import Capability
-
-    if settings.solver in (AUTO, NATIVE):
-        known = known_solvers().values()
-        able = [status.name for status in known if Capability.MISOCP in status.capabilities]
-        raise InvalidInput(
-            f"--formulation other than cuts needs a MIP solver: --solver {' or '.join(able)}"
-        )
-    if settings.pool_size not in (ONE_SWAP, 1):
-        raise InvalidInput("a whole model finds one support: leave out --pool-size")
+    if method is SolveMethod.MISTAKES:
+        return search.mistake_levels(instance, **keywords)
+    return search.top_supports(instance, settings.pool_size, **keywords)
 
 
 def clipped(stored: StoredData, instance: Instance) -> dict[str, Any] | None:
@@ -276,17 +237,8 @@ def clipped(stored: StoredData, instance: Instance) -> dict[str, Any] | None:
     return {"columns": columns, "target": float(beyond)}
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Agreement of a search with what its instance stores as expected; sensitive.
-
-    Attributes
-    ----------
-    agrees : bool
-    exact : bool
-        To `RELATIVE`, not only within the certified tolerance.
-    sentence : str
-    """
+class Comparison(NamedTuple):
+    """Whether a search agrees with what is expected, and to `RELATIVE`; sensitive."""
 
     agrees: bool
     exact: bool

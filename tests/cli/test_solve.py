@@ -13,9 +13,7 @@ import numpy as np
 import pytest
 
 from mipselect import Instance, errors, load_instance, search, top_supports
-from mipselect.backends.protocols import Capability
 from mipselect.tables import TableSchema
-from tests.support.back_ends import back_ends
 from tests.support.commandline import Run
 from tests.support.stays import rows, written
 
@@ -249,28 +247,3 @@ def test_a_constant_column_has_a_range(run: Run, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b,y\n" + "".join(f"{i},7,{2 * i}\n" for i in range(9)))
     asked = ("solve", tmp_path / "t.csv", "--target", "y", "--support-size", "1", "--json")
     assert run(*asked).report["best"]["names"] == ["a"]
-
-
-@pytest.mark.parametrize("solver", back_ends(Capability.MISOCP))
-@pytest.mark.parametrize("formulation", ["whole", "perspective", "big-m"])
-def test_whole_models_agree_with_what_is_stored(run: Run, solver: str, formulation: str) -> None:
-    arguments = ("solve", "tiny-active-norm", "--solver", solver, "--formulation", formulation)
-    report = run(*arguments, "--json").report
-    assert (report["sensitive"], report["certified"]) == (True, True)
-    assert report["expected"]["agrees"] is True
-    assert report["best"]["support"] == [2, 5]
-    assert report["pool_size"] == 1
-    assert report["rest_bound"] <= report["best"]["value"]
-    levels = run(*arguments, "--method", "mistakes", "--json").report
-    assert (levels["certified"], levels["expected"]["agrees"]) == (True, True)
-    assert f"{solver}, whole" in levels["effort"]["solver"]
-
-
-@pytest.mark.parametrize("solver", back_ends(Capability.MISOCP))
-def test_a_tie_of_whole_models_fails_with_the_instance_and_what_was_proven(
-    run: Run, solver: str
-) -> None:
-    run(
-        "solve", "tiny-duplicates", "--method", "mistakes", "--solver", solver,
-        "--formulation", "whole",
-    ).not_certified(f"(sensitive) tiny-duplicates: {solver}, whole", "may be tied")  # fmt: skip

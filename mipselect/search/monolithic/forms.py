@@ -10,12 +10,3 @@ class Form(StrEnum):
 
     PERSPECTIVE = "perspective"
     BIG_M = "big-m"
-
-
-class Formulation(StrEnum):
-    """Ways to state the problem: by cuts, or as one whole model, of any form or a certain one."""
-
-    CUTS = "cuts"
-    WHOLE = "whole"
-    PERSPECTIVE = "perspective"
-    BIG_M = "big-m"
