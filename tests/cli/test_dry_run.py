@@ -7,79 +7,18 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pytest
 from pyarrow import parquet
 
 from mipselect import Ledger
-from mipselect.mechanisms import Mechanism
 from tests.support.commandline import BOUNDS, INSTANCE, TABLE, Run
 
-METHODS: dict[str, tuple[int, tuple[str, ...]]] = {
-    "permute-and-flip": (4, ("--time-limit", "60")),
-    "exponential": (4, ()),
-    "top-r": (4, ("--pool-size", "2")),
-    "mistakes": (4, ("--test-epsilon", "0.5", "--delta", "1e-6")),
-    "sis": (2, ("--top-k", "peeling")),
-    "kendall": (0, ("--relation", "add-remove")),
-    "sample-aggregate": (0, ("--blocks", "3")),
-    "mcmc": (3, ("--mcmc-steps", "50")),
-}
-"""How many of the bounds a method needs, and some option of its own."""
 
-DRAWS = ("--epsilon", "1", "--draws", "2")
-NOT_THERE = {"releases", "nearly_blind"}
-ONLY_THERE = {"dry_run"}
-BAD_ROWS = "a,b,c,y\n1,red,,\n1,2\n" + '"' + "\n\xff\n"
+def select(table: Path) -> tuple[str | Path, ...]:
+    return ("select", table, "--target", "y", "--support-size", "2", "--epsilon", "1", *BOUNDS)
 
 
-def select(folder: Path, method: str, table: str = "data.csv") -> tuple[str | Path, ...]:
-    head = ("select", folder / table, "--target", "y", "--support-size", "2", *DRAWS)
-    needed, own = METHODS[method]
-    return (*head, "--method", method, *BOUNDS[: 2 * needed], *own)
-
-
-def release(instance: str | Path, method: str) -> tuple[str | Path, ...]:
-    return ("release", instance, *DRAWS, "--method", method, *METHODS[method][1])
-
-
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("stored", ["table", "diabetes", "paper-p100"])
-def test_it_agrees_with_the_release(run: Run, folder: Path, stored: str, method: str) -> None:
-    arguments = select(folder, method) if stored == "table" else release(stored, method)
-    planned = run(*arguments, "--dry-run", "--json")
-    assert (planned.code, planned.unforeseen) == (0, "")
-    dry, real = planned.report, run(*arguments, "--json").report
-    assert set(dry) - ONLY_THERE == set(real) - NOT_THERE
-    assert dry["dry_run"] is True
-    unknown = {"n", "sensitivity"} if stored == "table" else set[str]()
-    for key in set(dry) - ONLY_THERE:
-        if key in unknown:
-            assert dry[key] is None
-        elif key == "sensitivity" and real[key] is not None:
-            assert dry[key] == pytest.approx(real[key], rel=1e-12)
-        else:
-            assert dry[key] == real[key], key
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_it_reads_no_row_draws_nothing_and_charges_nobody(
-    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, method: str
-) -> None:
-    before = run(*select(folder, method), "--dry-run")
-    (folder / "data.csv").write_text(BAD_ROWS, encoding="latin-1")
-
-    def fail(*_: object, **__: object) -> None:
-        raise AssertionError("something was drawn, read or searched")
-
-    monkeypatch.setattr(Mechanism, "release", fail)
-    monkeypatch.setattr("mipselect.cli.inputs.load_problem", fail)
-    monkeypatch.setattr("mipselect.tables.numbers.read_table", fail)
-    monkeypatch.setattr("mipselect.selectors.searched.top_supports", fail)
-    after = run(*select(folder, method), "--dry-run")
-    assert (before.code, before.err) == (0, "")
-    assert before.out == after.out
-    assert "no row was read, nothing drawn and nothing spent" in after.out
-    assert run(*release(folder / "instance.toml", method), "--dry-run").code == 0
+def release(instance: str | Path) -> tuple[str | Path, ...]:
+    return ("release", instance, "--epsilon", "1", "--method", "sis", "--dry-run")
 
 
 def test_every_kind_of_table_has_a_header(run: Run, folder: Path) -> None:
@@ -91,34 +30,34 @@ def test_every_kind_of_table_has_a_header(run: Run, folder: Path) -> None:
     (folder / "mark.csv").write_text("\ufeff" + TABLE)
     (folder / "quoted.csv").write_text('"a","b\r\nb",c,y\n1,2,3,4\n')
     for name in ("data.csv", "data.csv.gz", "data.parquet", "mark.csv"):
-        report = run(*select(folder, "sis", name), "--dry-run", "--json").report
+        report = run(*select(folder / name), "--dry-run", "--json").report
         assert report["features"] == ["a", "b", "c"], name
-    run(*select(folder, "sis", "quoted.csv"), "--dry-run").failed_with(2, "printable line")
-    run(*select(folder, "sis", "quoted.csv")).failed_with(2, "printable line")
+    run(*select(folder / "quoted.csv"), "--dry-run").failed_with(2, "printable line")
+    run(*select(folder / "quoted.csv")).failed_with(2, "printable line")
 
 
 def test_an_npz_file_is_known_by_its_head(run: Run, folder: Path) -> None:
     np.savez(folder / "data.npz", X=np.full((7, 4), np.nan), y=np.ones(7))
     text = INSTANCE[: INSTANCE.index("[data]")] + '[data]\nsource = "npz"\npath = "data.npz"\n'
     (folder / "instance.toml").write_text(text)
-    report = run(*release(folder / "instance.toml", "sis"), "--dry-run", "--json").report
+    report = run(*release(folder / "instance.toml"), "--json").report
     assert (report["n"], report["p"], report["features"]) == (7, 4, ["x0", "x1", "x2", "x3"])
     (folder / "data.npz").write_bytes(b"PK\x03\x04 and no more")
-    run(*release(folder / "instance.toml", "sis"), "--dry-run").failed_with(2, "data.npz")
+    run(*release(folder / "instance.toml")).failed_with(2, "data.npz")
     np.savez(folder / "data.npz", X=np.ones(7), y=np.ones(7))
-    run(*release(folder / "instance.toml", "sis"), "--dry-run").failed_with(2, "data.npz")
+    run(*release(folder / "instance.toml")).failed_with(2, "data.npz")
 
 
 def test_a_wrong_header_is_one_line(run: Run, folder: Path) -> None:
     for text, message in (("", "the file is empty"), ("y\n1\n", "there is no feature")):
         (folder / "data.csv").write_text(text)
-        run(*select(folder, "exponential"), "--dry-run").failed_with(2, "data.csv", message)
-        assert run(*select(folder, "exponential")).code == 2
+        run(*select(folder / "data.csv"), "--dry-run").failed_with(2, "data.csv", message)
+        assert run(*select(folder / "data.csv")).code == 2
 
 
 def test_a_seed_and_a_file(run: Run, folder: Path) -> None:
     answer = folder / "plan.json"
-    outcome = run(*release("diabetes", "sis"), "--seed", "1", "--dry-run", "--output", answer)
+    outcome = run(*release("diabetes"), "--seed", "1", "--output", answer)
     assert "NOT PRIVATE" in outcome.out
     assert "no guarantee, for the draw was seeded" in outcome.out
     assert '"dry_run": true' in answer.read_text()

@@ -9,18 +9,17 @@ import subprocess
 import sys
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from mipselect.privacy import Guarantee, Ledger
-from mipselect.regression import ModelRelease, plan
+from mipselect.privacy import Ledger
+from mipselect.regression import ModelRelease
 from mipselect.tables import TableSchema
 from tests.support.commandline import LISTENING, TABLE, Outcome, Run
 from tests.support.mapped_tables import map_table
 from tests.support.shared_data import TABLES, wants_data
-from tests.support.stays import HOSTILE, rows, written
+from tests.support.stays import rows, written
 
 NUMBERS = ("--x-bound", "3", "--y-bound", "5")
 PLAIN = ("--target", "y", "--support-size", "1", "--epsilon", "200")
@@ -433,47 +432,6 @@ def test_no_model_is_an_answer_too(run: Run, table: Path, tmp_path: Path) -> Non
     assert (report["has_model"], report["in_units"]) == (False, None)
     run("predict", output, table).failed_with(2, "no model was released")
     assert "a private test found too little in the data" in run("report", output).out
-
-
-def test_no_message_depends_on_hostile_rows(run: Run, tmp_path: Path) -> None:
-    def public(lines: list[list[str]]) -> Any:
-        outcome = fit(run, written(tmp_path / "t.csv", lines), "--epsilon", "1", "--json")
-        assert outcome.code == 0
-        drawn = ("model", "in_units")
-        report = {key: value for key, value in outcome.report.items() if key not in drawn}
-        return outcome.err, report
-
-    plain = rows(60)
-    expected = public(plain)
-    for row in HOSTILE:
-        changed = [list(line) for line in plain]
-        changed[7] = row
-        assert public(changed) == expected
-
-
-def test_an_interrupt_while_drawing_says_that_the_ledger_stays_charged(
-    run: Run, table: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = table.with_name("study.ledger")
-    ledger = Ledger.create(file, epsilon=100.0)
-
-    def interrupted(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(plan.ModelTable, "of", interrupted)
-    outcome = fit(run, table, "--ledger", file)
-    assert outcome.code == 130
-    assert "nothing was released, nothing was written, no budget is spent" in outcome.err
-    assert ledger.entries == ()
-    monkeypatch.undo()
-    monkeypatch.setattr(plan.ModelRelease, "of", interrupted)
-    output = table.with_name("m.json")
-    outcome = fit(run, table, "--ledger", file, "--output", output)
-    assert outcome.code == 130
-    assert outcome.unforeseen.startswith("mipselect: error: interrupted: nothing was released, but")
-    assert "the ledger was charged, and stays charged" in outcome.err
-    assert not output.exists()
-    assert ledger.spent == Guarantee(60.0)
 
 
 @pytest.mark.deep

@@ -13,8 +13,6 @@ from mipselect import Instance, load_instance
 from mipselect.tables import TableSchema
 from tests.support.commandline import Run
 
-FEATURES = ["ward", "dose", "site", "pressure", "pulse", "score"]
-
 
 def test_solve_shows_a_coefficient_for_every_column(run: Run) -> None:
     instance = load_instance("tiny-groups")
@@ -67,35 +65,6 @@ def test_clipping_is_of_rows_within_a_feature(run: Run, tmp_path: Path) -> None:
     )
     clipped = run("solve", path, "--json").report["clipped"]
     assert clipped == {"columns": [0.5, 0.5, 0.0], "target": 0.0}
-
-
-@pytest.mark.parametrize(
-    "more",
-    [
-        (),
-        ("--sizes", "1-3"),
-        ("--method", "top-r"),
-        ("--method", "mistakes", "--test-epsilon", "1", "--delta", "1e-3"),
-        ("--method", "sis"),
-        ("--method", "kendall", "--relation", "add-remove"),
-        ("--method", "sample-aggregate"),
-        ("--method", "mcmc", "--delta", "1e-3", "--mcmc-steps", "20"),
-    ],
-)
-def test_release_by_every_method(run: Run, more: tuple[str, ...]) -> None:
-    outcome = run("release", "tiny-groups", "--epsilon", "5", *more, "--json")
-    report = outcome.report
-    (release,) = report["releases"]
-    assert release["feature_names"] == [FEATURES[j] for j in release["support"]]
-    assert (report["p"], report["n_features"], report["features"]) == (11, 6, FEATURES)
-    assert report["groups"][1] == ["dose", "dose=missing"]
-    assert (report["always"], report["intercept"]) == (["age"], True)
-    plan = run("release", "tiny-groups", "--epsilon", "5", *more, "--dry-run", "--json").report
-    for key in ("features", "groups", "x_bound", "coef_bound", "mcmc_radius", "always_counts"):
-        assert plan[key] == report[key]
-    text = run("release", "tiny-groups", "--epsilon", "5", *more).out
-    assert "columns: 11; features to choose from: 6" in text
-    assert "Always in: age, an intercept" in text
 
 
 def test_solvers_agree(run: Run) -> None:

@@ -17,49 +17,10 @@ from mipselect.mechanisms import PermuteAndFlip
 from mipselect.privacy import Guarantee, Ledger
 from tests.support.commandline import BOUNDS, LISTENING, Run
 
-METHODS = {
-    "permute-and-flip": 1.0,
-    "exponential": 1.0,
-    "top-r": 1.0,
-    "mistakes": 1.6,
-    "sis": 1.0,
-    "kendall": 1.0,
-    "sample-aggregate": 1.0,
-    "mcmc": 1.0,
-}
-OPTIONS = {
-    "mistakes": ("--test-epsilon", "0.6", "--delta", "1e-6"),
-    "mcmc": ("--delta", "1e-6", "--mcmc-steps", "50"),
-}
-
 
 @pytest.fixture
 def file(folder: Path) -> Path:
     return folder / "study.ledger"
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_every_method_is_charged_at_its_full_price(
-    run: Run, folder: Path, file: Path, method: str
-) -> None:
-    price = METHODS[method]
-    ledger = Ledger.create(file, epsilon=2 * price + 0.5, delta=1e-5, unit="patient")
-    command = ("release", folder / "instance.toml", "--epsilon", "1", "--method", method)
-    command += (*OPTIONS.get(method, ()), "--ledger", file)
-    planned = run(*command, "--dry-run")
-    assert f"have ε = {price + 0.5:.15g}, δ = " in planned.out
-    assert ledger.entries == ()
-    report = run(*command, "--json").report
-    (entry,) = ledger.entries
-    assert (entry.guarantee.epsilon, entry.status) == (price, "drawn")
-    assert entry.guarantee.to_dict() == report["guarantee_of_all_draws"]
-    assert entry.asked["method"] == method
-    assert report["ledger"]["identity"] == ledger.identity
-    assert report["ledger"]["head"]["hash"] == ledger.verify().hash
-    assert report["ledger"]["remaining"]["epsilon"] == pytest.approx(price + 0.5)
-    assert run(*command).code == 0
-    run(*command).failed_with(1, "only ε = 0.5", "nothing was drawn")
-    assert len(ledger.entries) == 2
 
 
 def test_select_is_charged_too_and_notes_what_was_asked(run: Run, folder: Path, file: Path) -> None:
@@ -191,29 +152,40 @@ STAYS = "nothing was released, but the ledger was charged, and stays charged"
 NOTHING = "nothing was released, nothing was written, no budget is spent"
 
 
-def test_a_draw_that_fails_or_is_interrupted_is_paid(
-    run: Run, folder: Path, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ledger = Ledger.create(file, epsilon=3.0)
-    command = ("release", folder / "instance.toml", "--epsilon", "1", "--ledger", file)
-    monkeypatch.setattr(PermuteAndFlip, "sample", interrupted)
-    run(*command).failed_with(130, STAYS, "ledger show")
-    monkeypatch.setattr(PermuteAndFlip, "prepare", interrupted)
-    run(*command).failed_with(130, NOTHING)
-    assert [entry.status for entry in ledger.entries] == ["failed"]
-    assert ledger.remaining == Guarantee(2.0)
+FLIP = "mipselect.mechanisms.supports.permute_and_flip.PermuteAndFlip"
+STEPS: list[tuple[str, str, tuple[str, ...], str]] = [
+    (NOTHING, "release", (), f"{FLIP}.prepare"),
+    (NOTHING, "release", ("--method", "top-r"), "mipselect.selectors.searched.top_supports"),
+    (STAYS, "release", (), f"{FLIP}.sample"),
+    (STAYS, "release", (), "mipselect.cli.releasing.of_nothing"),
+    (STAYS, "release", (), "mipselect.cli.releasing.charged_report"),
+    (NOTHING, "fit", (), "mipselect.regression.plan.ModelTable.of"),
+    (STAYS, "fit", (), "mipselect.regression.plan.ModelRelease.of"),
+]
 
 
-@pytest.mark.parametrize("step", ["of_nothing", "charged_report"])
-def test_an_interrupt_before_the_answer_says_that_it_is_paid(
-    run: Run, folder: Path, file: Path, monkeypatch: pytest.MonkeyPatch, step: str
-) -> None:
+@pytest.mark.parametrize(("words", "command", "more", "step"), STEPS)
+def test_an_interrupt_says_whether_it_is_paid(
+    run: Run, folder: Path, file: Path, monkeypatch: pytest.MonkeyPatch, words: str, command: str,
+    more: tuple[str, ...], step: str,
+) -> None:  # fmt: skip
+    """Without a ledger nothing is, before an answer is printed."""
     ledger, output = Ledger.create(file, epsilon=3.0), folder / "answer.json"
-    command = ("release", folder / "instance.toml", "--epsilon", "1", "--ledger", file)
-    monkeypatch.setattr(releasing, step, interrupted)
-    run(*command, "--output", output).failed_with(130, STAYS)
+    table = ("--target", "y", "--support-size", "1", *BOUNDS[:4])
+    source = ("instance.toml",) if command == "release" else ("data.csv", *table)
+    monkeypatch.chdir(folder)
+    asked = (command, *source, "--epsilon", "1", *more, "--output", output)
+    monkeypatch.setattr(step, interrupted)
+    for ledgers, said in (((), NOTHING), (("--ledger", file), words)):
+        stopped = run(*asked, *ledgers)
+        assert (stopped.code, stopped.out) == (130, "")
+        assert f"mipselect: error: interrupted: {said}" in stopped.err
+    charged = words == STAYS
     assert not output.exists()
-    assert ledger.remaining == Guarantee(2.0)
+    statuses = [entry.status for entry in ledger.entries]
+    assert len(statuses) == charged
+    assert "sample" not in step or statuses == ["failed"]
+    assert ledger.remaining == Guarantee(2.0 if charged else 3.0)
 
 
 def test_an_interrupt_after_the_file_says_where_the_answer_is(

@@ -53,8 +53,6 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
 }
 OF_SCORES = ("sis", "kendall", "sample-aggregate")
 OF_ROWS = (*OF_SCORES, "mcmc")
-PRIVATE = ("permute-and-flip", "exponential", "top-r", *OF_ROWS)
-"""`mistakes` refuses data on which its condition is not met."""
 
 
 def select(folder: Path, method: str, *more: str) -> tuple[str | Path, ...]:
@@ -97,32 +95,6 @@ def test_a_selector_of_ones_own_is_a_method_by_its_line(
     assert own["SignSelector"].sentence in text
     assert "Sure independence screening for ultrahigh" in text
     assert "--dead-zone" in run("select", "--method", "sign", "--help").out
-
-
-@pytest.mark.parametrize("method", PRIVATE)
-@pytest.mark.parametrize("command", [select, release])
-def test_every_method_releases_names_under_its_relation(
-    run: Run, folder: Path, command: Any, method: str
-) -> None:
-    outcome = run(*command(folder, method, "--draws", "3", "--json"))
-    report = outcome.report
-    assert outcome.code == 0
-    assert outcome.err == "" or (method not in OF_ROWS and "near chance" in outcome.err)
-    assert (report["private"], report["sensitive"], report["method"]) == (True, False, method)
-    assert len(report["releases"]) == 3
-    for drawn in report["releases"]:
-        assert drawn["feature_names"] == ["abc"[j] for j in drawn["support"]]
-        assert len(set(drawn["support"])) == 2
-        assert drawn["guarantee"] == report["guarantee_of_one_draw"]
-    one, all_draws = (report[f"guarantee_of_{of}"] for of in ("one_draw", "all_draws"))
-    assert (one["epsilon"], all_draws["epsilon"]) == (1.0, 3.0)
-    assert (one["delta"], all_draws["delta"]) == ((1e-6, 3e-6) if method == "mcmc" else (0.0, 0.0))
-    assert one["relation"] == all_draws["relation"] == "replace-one"
-    assert bool(one["conditions"]) is (method == "mcmc")
-    assert report["n"] == 20
-    text = run(*command(folder, method)).out
-    assert "replacing one row" in text
-    assert ("after 5000 steps" in text) is (method == "mcmc")
 
 
 @pytest.mark.parametrize("method", KNOWN)
@@ -168,24 +140,6 @@ def test_a_radius_takes_the_place_of_a_bound_on_the_length(run: Run, folder: Pat
     assert report["mcmc_radius"] == pytest.approx(1.5 * np.sqrt(2.0))
 
 
-@pytest.mark.parametrize("method", OF_SCORES)
-def test_under_add_remove_the_number_of_rows_is_not_told(
-    run: Run, folder: Path, method: str
-) -> None:
-    hidden = (*select(folder, method), "--relation", "add-remove")
-    report = run(*hidden, "--json").report
-    assert report["n"] is None
-    assert report["guarantee_of_all_draws"]["relation"] == "add-remove"
-    text = run(*hidden).out
-    assert "adding or removing one row" in text
-    assert "rows: " not in text
-    assert not re.search(r"\b20\b", text)
-    assert "rows: 20;" in run(*select(folder, method)).out
-    run(*select(folder, method), "--relation", "swap").failed_with(
-        2, "--relation must be 'replace-one' or 'add-remove', got 'swap'"
-    )
-
-
 def selector(method: str, size: int, seed: int) -> Any:
     """As the command line builds it for diabetes."""
     bounds = {"x_bound": 0.05, "y_bound": 80.0, "coef_bound": 1000.0 * np.sqrt(size)}
@@ -227,23 +181,3 @@ def test_classes_are_minus_one_and_one_to_scores(run: Run, folder: Path) -> None
     )
     (folder / "data.csv").write_text("a,b,c,y\n1,2,3,4\n1,2,3,4\n")
     run(*release(folder, "kendall")).failed_with(2, "(sensitive)", "two classes")
-
-
-LARGE = ("0", "1", "-1", "3", "5e-324", "1e-310", "1e16", "1e154", "1e308", "-1.7e308", "1.7e308")
-
-
-@pytest.mark.parametrize("method", PRIVATE)
-def test_no_word_depends_on_the_rows(run: Run, folder: Path, method: str) -> None:
-    rng = np.random.default_rng(0)
-    told = set()
-    for _ in range(12):
-        rows = [",".join(rng.choice(LARGE, 4)) for _ in range(5)]
-        if rng.random() < 0.3:
-            rows = rows[:1] * 5
-        (folder / "data.csv").write_text("a,b,c,y\n" + "\n".join(rows) + "\n")
-        outcome = run(*select(folder, method, "--json"))
-        report = outcome.report
-        del report["releases"]
-        told.add((outcome.code, outcome.err, repr(report)))
-    assert len(told) == 1
-    assert told.pop()[0] == 0

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.support.commandline import Outcome, Run
 from tests.support.shared_data import TABLES, wants_data
-from tests.support.stays import HOSTILE, rows, written
+from tests.support.stays import rows, written
 
 
 def select(run: Run, path: Path, *more: str, target: str = "stay") -> Outcome:
@@ -67,39 +66,6 @@ def test_the_question(run: Run, tmp_path: Path) -> None:
     assert sized["coef_bound"] == pytest.approx(1.25 * 6**-0.5)
 
 
-@pytest.mark.deep
-def test_no_field_of_a_release_depends_on_the_rows(run: Run, tmp_path: Path) -> None:
-    """All but the drawn features; with bad rows, repeated people and every loss."""
-
-    def public(lines: list[list[str]], *more: str, target: str) -> tuple[Any, str, int]:
-        path = written(tmp_path / "t.csv", lines)
-        outcome = select(run, path, "--json", *more, target=target)
-        report = {key: value for key, value in outcome.report.items() if key != "releases"}
-        text = select(run, path, *more, target=target)
-        kept = [line for line in text.out.splitlines() if not line.startswith("│    1")]
-        assert text.unforeseen == ""
-        return report, "\n".join(line for line in kept if "┃" not in line and "━" not in line
-                                 and "─" not in line), outcome.code  # fmt: skip
-
-    plain = rows(60)
-    for more, target in (
-        ((), "stay"),
-        (("--score", "loss"), "stay"),
-        (("--loss", "hinge"), "died"),
-        (("--loss", "huber(0.2)"), "stay"),
-        (("--method", "sis"), "stay"),
-        (("--method", "sis"), "died"),
-        (("--method", "kendall"), "died"),
-        (("--method", "sample-aggregate", "--always", "age,sex"), "stay"),
-        (("--method", "mcmc", "--delta", "1e-3", "--mcmc-steps", "9"), "stay"),
-    ):
-        expected = public(plain, *more, target=target)
-        for row in HOSTILE:
-            changed = [list(line) for line in plain]
-            changed[7] = row
-            assert public(changed, *more, target=target) == expected
-
-
 @wants_data
 @pytest.mark.parametrize(
     ("data", "schema", "target", "never", "found"),
@@ -118,37 +84,6 @@ def test_real_tables_from_file_to_release(
     )
     assert outcome.unforeseen == ""
     assert found in outcome.report["releases"][0]["feature_names"]
-
-
-OF_METHODS = {
-    "top-r": (),
-    "sis": ("--relation", "add-remove"),
-    "kendall": (),
-    "sample-aggregate": ("--blocks", "20"),
-    "mcmc": ("--delta", "1e-6", "--mcmc-steps", "300"),
-}
-
-
-@pytest.mark.parametrize("method", OF_METHODS)
-def test_every_method_selects_fields(run: Run, tmp_path: Path, method: str) -> None:
-    path = written(tmp_path / "t.csv", rows(600))
-    more = ("--always", "sex", "--method", method, *OF_METHODS[method])
-    report = select(run, path, *more, "--json").report
-    assert report["releases"][0]["feature_names"] == ["ward"]
-    assert report["features"] == ["age", "ward", "noise, plain", "died"]
-    assert (report["n_features"], report["number_of_supports"]) == (4, 4)
-    assert report["n"] == (None if "add-remove" in more else 600)
-    assert (report["protected_unit"], report["always"]) == ("id", ["sex"])
-    assert report["always_counts"] is (method != "sis")
-    text = select(run, path, *more).out
-    assert ("Always in: sex, an intercept" in text) is (method != "top-r")
-    assert "Always in: sex" in text
-    assert ("no score depends on sex" in text) is (method == "sis")
-    plan = select(run, path, *more, "--dry-run", "--json").report
-    assert plan["features"] == report["features"]
-    assert {key: plan[key] for key in ("coef_bound", "mcmc_radius", "x_bound")} == {
-        key: report[key] for key in ("coef_bound", "mcmc_radius", "x_bound")
-    }
 
 
 @pytest.mark.parametrize("more", [("--dry-run",), (), ("--method", "sis")])

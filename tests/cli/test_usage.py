@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mipselect import PermuteAndFlip
 from mipselect.cli import output
 from mipselect.cli.commands import known_commands, runs_of
 from mipselect.cli.declared import declared_of
@@ -93,20 +92,6 @@ def test_a_file_that_cannot_be_written_releases_nothing(
     monkeypatch.setattr(os, "fsync", full)
     run(*RELEASE, "--output", folder / "answer.json").failed_with(1, "no space left")
     assert sorted(path.name for path in folder.iterdir()) == ["data.csv", "instance.toml"]
-
-
-def test_interrupt_before_the_answer_leaves_nothing(
-    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupt(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("mipselect.selectors.searched.top_supports", interrupt)
-    monkeypatch.setattr(PermuteAndFlip, "prepare", interrupt)
-    for method in ("permute-and-flip", "top-r"):
-        arguments = (*RELEASE, "--method", method, "--output", folder / "answer.json")
-        run(*arguments).failed_with(130, "no budget is spent")
-        assert not (folder / "answer.json").exists()
 
 
 def test_interrupt_while_answering_counts_as_spent(

@@ -335,7 +335,7 @@ CLI = within(
         "drawn = mechanism.releases(self.draws, ledger, rng=rng)",
         "drawn = mechanism.releases(self.draws, None, rng=rng)",
         "a command does not charge its ledger",
-        "test_ledger_charges.py::test_every_method_is_charged_at_its_full_price",
+        "test_every_method.py::test_every_method_is_charged_at_its_full_price",
     ),
     (
         "release_file.py",
