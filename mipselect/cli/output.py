@@ -23,7 +23,6 @@ from rich.text import Text
 
 from mipselect.cli.declared import option, options
 from mipselect.cli.start import abandon, ignore_signals, let_signals_raise, say
-from mipselect.disk import small_text
 from mipselect.disk import write_whole as write_to_disk
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.pictures import SUFFIXES, require_matplotlib
@@ -45,16 +44,8 @@ ENDLESS = 100_000
 
 ANYBODY_WRITES = 0o222
 
-WANTED = "may hold what somebody wants to keep"
-
-MOST_BYTES = 100_000_000
-"""Bytes of a file of a release."""
-
 NO_FILE = ("--output", "--replace")
 """Options of a delivery that a command without an output has not."""
-
-GUARANTEES = ("guarantee", "guarantee_of_all_draws")
-"""Keys of a report of draws, of which it has one."""
 
 Report = Mapping[str, Any]
 
@@ -84,7 +75,7 @@ def check_output(
     endings : collection of str
         Endings that a name may have; empty for any.
     replace : bool
-        What --replace says; see `why_kept`.
+        What --replace says; without it a file is kept, unless it is empty.
     """
     if path is None:
         return
@@ -97,51 +88,20 @@ def check_output(
         for given in inputs:
             if path.exists() and given.exists() and path.samefile(given):
                 raise InvalidInput(f"{option} {path}: is what is read, and would be replaced")
-    if held := why_kept(path, replace=replace):
+    if is_kept(path, replace=replace):
         raise InvalidInput(
-            f"{option} {path}: exists, and {held}; give another name, or --replace to replace it"
+            f"{option} {path}: exists; give another name, or --replace to replace it"
         )
 
 
-def why_kept(path: Path, *, replace: bool) -> str:
-    """Say why what is there is kept; "" if it may be replaced.
-
-    Without --replace these are an empty file, and JSON of a command that nothing was paid for.
-    """
-    if replace or not path.exists() or path.stat().st_size == 0:
-        return ""
-    report = _report(path)
-    return _paid(report) or ("" if isinstance(report.get("command"), str) else WANTED)
-
-
-def _paid(report: Mapping[str, Any]) -> str:
-    """Say what a release has cost; "" of what is none."""
-    if report.get("dry_run") or report.get("private") is not True:
-        return ""
-    for key in GUARANTEES:
-        guarantee = report.get(key)
-        if isinstance(guarantee, dict) and isinstance(guarantee.get("epsilon"), int | float):
-            return f"holds a release that ε = {guarantee['epsilon']:.15g} was paid for"
-    return ""
-
-
-def _report(path: Path) -> Mapping[str, Any]:
-    """Return the JSON object in a file, or an empty one."""
-    try:
-        with path.open("rb") as file:
-            if not file.read(64).lstrip().startswith(b"{"):
-                return {}
-        report = json.loads(small_text(path, MOST_BYTES))
-    except (OSError, InvalidInput, ValueError, RecursionError):
-        return {}
-    return report if isinstance(report, dict) else {}
+def is_kept(path: Path, *, replace: bool) -> bool:
+    """Return whether what is there may not be replaced."""
+    return not replace and path.exists() and path.stat().st_size > 0
 
 
 def check_figure(path: Path, option: str, inputs: Iterable[Path], *, replace: bool) -> None:
     """Raise `InvalidInput` before any work unless a figure can be drawn, and written to `path`."""
-    if path.suffix not in SUFFIXES:
-        raise InvalidInput(f"{option} must end in {', '.join(SUFFIXES)}, got {str(path)!r}")
-    check_output(path, inputs, option, replace=replace)
+    check_output(path, inputs, option, endings=SUFFIXES, replace=replace)
     require_matplotlib()
 
 
@@ -180,8 +140,7 @@ class Delivery:
     output: Path | None = option("--output", "Also write the JSON object to FILE.", metavar="FILE")
     replace: bool = option(
         "--replace",
-        "Replace a file, whatever it holds. Without it none is replaced but an empty one, and "
-        "JSON of mipselect that cost nothing.",
+        "Replace a file, whatever it holds. Without it none is replaced but an empty one.",
         default=False,
     )
 
@@ -344,7 +303,7 @@ def write_beside(path: Path, content: bytes, *, sensitive: bool, replace: bool) 
     """
     for number in count(1):
         place = path if number == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}")
-        replaced = place == path and path.exists() and not why_kept(path, replace=replace)
+        replaced = place == path and path.exists() and not is_kept(path, replace=replace)
         with suppress(FileExistsError):
             write_whole(place, content, sensitive=sensitive, new=not replaced)
             break

@@ -9,7 +9,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mipselect.cli.output import GUARANTEES, MOST_BYTES
 from mipselect.disk import small_content, text_of
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.json_objects import faults, parsed
@@ -31,6 +30,12 @@ from mipselect.validation import (
 
 if TYPE_CHECKING:
     from mipselect.regression import ModelRelease
+
+MOST_BYTES = 100_000_000
+"""Bytes of a file of a release."""
+
+GUARANTEES = ("guarantee", "guarantee_of_all_draws")
+"""Keys of a report of draws, of which it has one."""
 
 LONGEST_PATH = 4_096
 

@@ -42,7 +42,7 @@ def test_json_and_the_file(run: Run, table: Path) -> None:
     assert json.loads(path.read_text()) == report["schema"]
     assert TableSchema.read(path) == TableSchema.skeleton(table)
     again = run("describe", table, "--output", path)
-    again.failed_with(2, "exists, and may hold what somebody wants to keep")
+    again.failed_with(2, "exists; give another name")
 
 
 def test_of_a_file_without_types_a_type_comes_first(run: Run, tmp_path: Path) -> None:

@@ -107,10 +107,6 @@ REFUSED: dict[str, dict[str, str | tuple[str, ...]]] = {
         "--jsn": "--jsn",
         "--target y": "--target is for a table",
         "--support-size 2": "--support-size is for moments",
-        "--formulation whole": "needs a MIP solver: --solver gurobi or scip",
-        "--formulation whole --solver native": "needs a MIP solver",
-        "--formulation whole --solver highs": "'highs' does not take misocp",
-        "--formulation whole --solver highs --pool-size 5": "leave out --pool-size",
     },
     "solve data.csv --target y --support-size 1 --json": {
         "--target z": "no column 'z'",
