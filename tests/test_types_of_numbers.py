@@ -140,7 +140,7 @@ def test_rows_stay_within_their_bounds(layout: str) -> None:
             64.0 * table(seed).astype(float), target(seed), support_size=2, **LAYOUTS[layout],
             **LIMITS,
         )  # fmt: skip
-        for group, bound in zip(instance.groups, instance.layout.bounds, strict=True):
+        for group, bound in zip(instance.layout.groups, instance.layout.bounds, strict=True):
             lengths = np.linalg.norm(instance.X[:, group].astype(np.longdouble), axis=1)
             assert lengths.max() <= bound * (1 + (len(group) > 1) * len(group) * 2.0**-52)
             assert lengths.max() > 0.9 * bound
@@ -153,7 +153,7 @@ class Seen:
         self.maps: list[bytes] = []
         for owner, name in (
             (Layout, "clipped"),
-            (sis, "in_units_of"),
+            (sis, "on_grid"),
             (regression_rows.RowMap, "__call__"),
             (columns.ArrayColumns, "rows"),
         ):

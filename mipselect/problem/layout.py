@@ -82,15 +82,9 @@ class Layout:
             raise missing("always_bound")
         return self.always_limit
 
-    @property
-    def one_bound(self) -> float | None:
-        """The bound of all features, where it is the same."""
-        bounds = self.bounds
-        return float(bounds[0]) if (bounds == bounds[0]).all() else None
-
     def require_scales(self) -> None:
         """Raise `InvalidInput` unless the bounds are of a size that doubles can work with."""
-        alike = self.one_bound is not None
+        alike = len(np.unique(self.bounds)) == 1
         for k, bound in enumerate(self.bounds[: 1 if alike else None].tolist()):
             checked_scale(bound, "x_bound" if alike else f"x_bound[{k}]")
 

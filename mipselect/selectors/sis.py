@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -13,6 +13,7 @@ import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.estimators import feature_bounds, target_bound
+from mipselect.grid import GRID, exact_sums, on_grid
 from mipselect.mechanisms import (
     CanonicalLipschitz,
     JointExponential,
@@ -30,55 +31,60 @@ from mipselect.problem.problem import Problem
 from mipselect.selectors.scored import ScoreSelector
 from mipselect.validation import checked_choice
 
-GRID = 2.0**16
-"""Entries of centred scores are multiples of 1/GRID, their products of 1/UNIT."""
-
-UNIT = 2.0**32
-"""The terms of a score are multiples of 1/UNIT: their sums are exact, in any order."""
+ONE = int(1.0 / GRID)
+"""1 on the grid."""
 
 CHUNK = 1 << 20
 """So many entries of X are worked on at a time."""
 
 
-def in_units_of(bound: float, values: Any) -> Any:
-    """Clip to ± bound and divide by it, in double precision.
-
-    The quotient of two doubles with |x| ≤ b is at most 1, for rounding is monotone.
-    """
-    return np.clip(np.asarray(values, dtype=np.float64), -bound, bound) / bound
-
-
-def exact_correlations(table: Any, target: FloatArray, unit: float = UNIT) -> FloatArray:
-    """Add up |Σ_i x_ij y_i| exactly, with every product rounded to a multiple of 1/unit before.
-
-    Parameters
-    ----------
-    table : float array, shape (n, p), n < 2^31
-        Entries in [-1, 1].
-    target : float array, shape (n,)
-        Entries in [-1, 1].
-
-    Returns
-    -------
-    float array, shape (p,)
-    """
-    rows, columns = table.shape
-    sums = np.zeros(columns, dtype=np.int64)
-    for part in chunks(rows, max(1, CHUNK // columns)):
-        sums += _in_units(table[part] * target[part, None], unit).sum(axis=0)
-    return _doubles(np.abs(sums), unit)
-
-
-def exact_lengths(layout: Layout, table: Any, target: FloatArray) -> FloatArray:
-    """Compute ‖Σ_i y_i x_iF/b_F‖ of every feature F, of clipped rows.
+def sums_of_rows(layout: Layout, table: Any, target: FloatArray) -> IntArray:
+    """Add up (1, x)ᵀ(1, y) over rows on the grid, exactly, in units of GRID²; shape (C + 1, 2).
 
     Parameters
     ----------
     layout : Layout
+        Of C columns in features, whose rows are cut to the grid in units of the features' bounds.
     table : float array, shape (n, q), n < 2^31
         Not clipped.
     target : float array, shape (n,)
-        Entries in [-1, 1].
+        On the grid.
+    """
+    features = layout.features
+    bounds = np.repeat(layout.bounds, features.widths)
+    total, step = np.zeros((len(bounds) + 1, 2), dtype=np.int64), max(1, CHUNK // features.size)
+    for start in range(0, len(target), step):
+        part = slice(start, start + step)
+        rows: FloatArray = np.asarray(table[part], dtype=np.float64)
+        if not features.plain:  # A single column is clipped as it goes to the grid.
+            rows = layout.clipped(rows)
+        ones = np.ones((len(rows), 1))
+        entries = np.hstack([ones, on_grid(rows[:, : len(bounds)], bounds)])
+        total += exact_sums(entries, np.hstack([ones, target[part, None]]))
+    return total
+
+
+def sums_of_moments(sums: ExactSums) -> IntArray:
+    """Take what `sums_of_rows` adds up, in units of the columns, from moments."""
+    columns = sums.places[: sums.layout.features.starts[-1]]
+    return sums.moments.matrix[np.ix_([0, *columns.tolist()], [0, -1])]
+
+
+def exact_lengths(
+    sums: IntArray, starts: IntArray, *, rows: int | None = None, shares: FloatArray | None = None
+) -> FloatArray:
+    """Compute ‖Σ_i y_i x_iF‖ of every feature F or, centred, ‖Σ_i (y_i - ȳ)(x_iF - x̄_F)‖.
+
+    Parameters
+    ----------
+    sums : int array, shape (C + 1, 2)
+        Of `sums_of_rows`.
+    starts : int array, shape (p + 1,)
+        Where each feature begins in the C columns, and their end.
+    rows : int, optional
+        n; scores are centred then, nΣxy - ΣxΣy over n.
+    shares : float array, shape (C,), optional
+        Units of the columns, as shares of their features' bounds.
 
     Returns
     -------
@@ -86,107 +92,31 @@ def exact_lengths(layout: Layout, table: Any, target: FloatArray) -> FloatArray:
 
     Notes
     -----
-    The terms of a row are cut off to multiples of 1/UNIT towards zero, so that they are no longer
-    than before, and added up exactly; the length of the sum is rounded down to a multiple of
-    1/UNIT, in integers. Two lengths that differ by at most an integer still do when both are
-    rounded down: rounding adds nothing to the sensitivity.
+    All in integers, until a length is rounded down to a multiple of GRID². Two lengths that differ
+    by at most an integer still do when both are rounded down: rounding adds nothing to the
+    sensitivity.
     """
-    starts = layout.features.starts
-    sums = np.zeros(int(starts[-1]), dtype=np.int64)
-    for rows, entries in _unit_rows(layout, table):
-        sums += np.trunc(entries * target[rows, None] * UNIT).astype(np.int64).sum(axis=0)
-    return _lengths(sums.tolist(), starts, 1)
-
-
-def exact_covariances(layout: Layout, table: Any, target: FloatArray) -> FloatArray:
-    """Compute ‖Σ_i (y_i - ȳ)(x_iF - x̄_F)/b_F‖ of every feature F, of clipped rows.
-
-    Parameters and result are those of `exact_lengths`.
-
-    Notes
-    -----
-    Entries are cut off to multiples of 1/GRID towards zero. Then nΣxy - ΣxΣy is an integer, and
-    its length divided by n is rounded down to a multiple of 1/UNIT.
-    """
-    starts = layout.features.starts
-    products = np.zeros(int(starts[-1]), dtype=np.int64)
-    sums = np.zeros_like(products)
-    y = np.trunc(target * GRID).astype(np.int64)
-    for rows, entries in _unit_rows(layout, table):
-        x = np.trunc(entries * GRID).astype(np.int64)
-        products += y[rows] @ x
-        sums += x.sum(axis=0)
-    n, total = len(y), int(y.sum())
-    centred = [n * xy - total * x for xy, x in zip(products.tolist(), sums.tolist(), strict=True)]
-    return _lengths(centred, starts, n)
-
-
-def summed_lengths(sums: ExactSums) -> FloatArray:
-    """Compute the scores of `exact_lengths` from sums over rows that were cut to the grid."""
-    layout, matrix = sums.layout, sums.moments.matrix
-    columns = sums.places[: layout.features.starts[-1]]
-    return _lengths(_shared(sums, matrix[columns, -1].tolist()), layout.features.starts, 1)
-
-
-def summed_covariances(sums: ExactSums) -> FloatArray:
-    """Compute the scores of `exact_covariances` from the sums."""
-    layout, matrix = sums.layout, sums.moments.matrix
-    columns = sums.places[: layout.features.starts[-1]]
-    n, one = sums.n, int(GRID)
-    total = int(matrix[0, -1]) // one
-    products, columns_sums = matrix[columns, -1].tolist(), (matrix[columns, 0] // one).tolist()
-    centred = [n * xy - total * x for xy, x in zip(products, columns_sums, strict=True)]
-    return _lengths(_shared(sums, centred), layout.features.starts, n)
-
-
-def _shared(sums: ExactSums, values: Sequence[int]) -> Sequence[int | Fraction]:
-    """Convert sums over columns to units of their features' bounds, exactly."""
-    shares = sums.shares.tolist()
-    return [
-        value if share == 1.0 else value * Fraction(share)
-        for value, share in zip(values, shares, strict=True)
-    ]
-
-
-def _unit_rows(layout: Layout, table: Any) -> Iterator[tuple[slice, FloatArray]]:
-    """Yield some rows at a time, clipped, in units of the bounds: at most 1 long in any feature."""
-    features = layout.features
-    starts, widths = features.starts, features.widths
-    # A row that is clipped in floating point may be too long by less than this.
-    spare = np.where(widths > 1, (widths + 16.0) * 2.0**-51, 0.0)
-    factors = np.repeat(1.0 - spare, widths)
-    bounds = np.repeat(layout.bounds, widths)
-    for part in chunks(table.shape[0], max(1, CHUNK // features.size)):
-        clipped = layout.clipped(np.asarray(table[part], dtype=np.float64))[:, : starts[-1]]
-        yield part, clipped / bounds * factors
-
-
-def _lengths(sums: Sequence[int | Fraction], starts: IntArray, divisor: int) -> FloatArray:
-    """Compute lengths of features' sums, divided and rounded down to multiples of 1/UNIT."""
-    squares = [value * value for value in sums]
-    ends = pairwise(starts.tolist())
-    lengths = [math.isqrt(math.floor(sum(squares[i:j]))) // divisor for i, j in ends]
+    products: Sequence[int | Fraction] = sums[1:, 1].tolist()
+    if rows is not None:
+        total, each = int(sums[0, 1]) // ONE, (sums[1:, 0] // ONE).tolist()
+        products = [rows * xy - total * x for xy, x in zip(products, each, strict=True)]
+    if shares is not None:
+        products = [
+            value if share == 1.0 else value * Fraction(share)
+            for value, share in zip(products, shares.tolist(), strict=True)
+        ]
+    squares, ends = [value * value for value in products], pairwise(starts.tolist())
+    lengths = [math.isqrt(math.floor(sum(squares[i:j]))) // (rows or 1) for i, j in ends]
     return _doubles(np.array(lengths, dtype=np.int64))
 
 
-def _doubles(units: np.ndarray[Any, np.dtype[np.int64]], unit: float = UNIT) -> FloatArray:
-    """Convert lengths in units of 1/unit to doubles, rounded down.
+def _doubles(units: IntArray) -> FloatArray:
+    """Convert lengths in units of GRID² to doubles, rounded down.
 
     Where one has more digits than a double its last ten bits are cut: what is larger is on a
     coarser grid, of which Δ is a multiple, and so the cut adds nothing to a sensitivity.
     """
-    return np.where(units < 1 << 53, units, units >> 10 << 10) / unit
-
-
-def _in_units(products: FloatArray, unit: float) -> np.ndarray[Any, np.dtype[np.int64]]:
-    units: np.ndarray[Any, np.dtype[np.int64]] = np.rint(products * unit).astype(np.int64)
-    return units
-
-
-def chunks(rows: int, most: int) -> Iterator[slice]:
-    """Yield slices of at most so many rows."""
-    for start in range(0, rows, most):
-        yield slice(start, min(start + most, rows))
+    return np.where(units < 1 << 53, units, units >> 10 << 10) * GRID**2
 
 
 SENSITIVITIES = {"add-remove": 1.0, "replace-one": 2.0}
@@ -227,10 +157,9 @@ class SISSelector(ScoreSelector):
 
     Notes
     -----
-    float32 is added up in double precision. An entry divided by its bound never exceeds 1 in
-    floating point either. For the draw each product x_ij y_i is rounded to a multiple of 2^-32, so
-    that the sum of n < 2^31 products is exact as an integer, which is rounded down to a double:
-    neither adds to the sensitivity.
+    Entries of X and y in units of their bounds are cut towards zero to multiples of 2^-16, so that
+    the sum of n < 2^31 products is exact as an integer, and the scores those of `Moments`. It is
+    rounded down to a double: neither adds to the sensitivity.
 
     References
     ----------
@@ -285,25 +214,21 @@ class SISSelector(ScoreSelector):
         return CENTRED_SENSITIVITY if problem.layout.intercept else SENSITIVITIES[self.relation]
 
     def _of_rows(self, problem: Problem, rows: Rows, source: random.Random) -> Mechanism[Support]:
-        layout, target = problem.layout, in_units_of(problem.bound("y_bound"), rows.y)
-        bound = layout.one_bound
-        if layout.features.plain and bound is not None:
-            scores = exact_correlations(in_units_of(bound, rows.X), target)
-        elif layout.intercept:
+        layout, target = problem.layout, on_grid(rows.y, problem.bound("y_bound"))
+        if not layout.features.plain:
             layout.require_scales()
-            scores = exact_covariances(layout, rows.X, target)
-        else:
-            layout.require_scales()
-            scores = exact_lengths(layout, rows.X, target)
-        return self._of_scores(scores, problem)
+        return self._of_scores(problem, sums_of_rows(layout, rows.X, target), rows.n, None)
 
     def _of_sums(self, problem: Problem, sums: ExactSums) -> Mechanism[Support]:
-        summed_scores = summed_covariances if problem.layout.intercept else summed_lengths
-        return self._of_scores(summed_scores(sums), problem)
+        return self._of_scores(problem, sums_of_moments(sums), sums.n, sums.shares)
 
-    def _of_scores(self, scores: FloatArray, problem: Problem) -> Mechanism[Support]:
+    def _of_scores(
+        self, problem: Problem, sums: IntArray, n: int, shares: FloatArray | None
+    ) -> Mechanism[Support]:
+        layout = problem.layout
+        centred = n if layout.intercept else None
         return MECHANISMS[self.top_k](
-            scores,
+            exact_lengths(sums, layout.features.starts, rows=centred, shares=shares),
             problem.support_size,
             self.epsilon,
             sensitivity=self._sensitivity(problem),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -11,16 +10,12 @@ import numpy as np
 import pytest
 
 from mipselect.errors import InvalidInput
-from mipselect.problem.layout import laid_out
+from mipselect.grid import on_grid
+from mipselect.problem.layout import Layout, laid_out
 from mipselect.selectors import KendallSelector, MCMCSelector, SampleAggregateSelector, SISSelector
 from mipselect.selectors.kendall import SENSITIVITIES
 from mipselect.selectors.lasso_ballots import lasso_ballot
-from mipselect.selectors.sis import (
-    UNIT,
-    _unit_rows,
-    exact_covariances,
-    exact_lengths,
-)
+from mipselect.selectors.sis import exact_lengths, sums_of_rows
 from tests.support.tables_of_scores import Table
 
 GROUPS = [[3, 0, 5], [1], [6, 2]]
@@ -54,6 +49,15 @@ def clipped(block: np.ndarray, bound: float) -> np.ndarray:
     return block * np.minimum(1.0, bound / lengths)
 
 
+def lengths(layout: Layout, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return exact_lengths(sums_of_rows(layout, X, on_grid(y, 1.0)), layout.features.starts)
+
+
+def centred_lengths(layout: Layout, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    sums = sums_of_rows(layout, X, on_grid(y, 1.0))
+    return exact_lengths(sums, layout.features.starts, rows=len(y))
+
+
 def test_rows_count_and_name_features() -> None:
     given = rows()
     problem = given.problem
@@ -80,8 +84,8 @@ def test_sis_scores_features_by_the_length_of_their_correlations() -> None:
         for group, bound in zip(GROUPS, BOUNDS["x_bound"], strict=True)
     ]
     found: Any = given.law(SISSelector(epsilon=1.0))
-    # Rows are clipped at the float32 below their bound.
-    np.testing.assert_allclose(found.scores, wanted, atol=60 * 2.0**-21)
+    # Rows are cut to the grid.
+    np.testing.assert_allclose(found.scores, wanted, atol=60 * 2.0**-15)
 
 
 @pytest.mark.parametrize(("relation", "most"), [("add-remove", 1), ("replace-one", 2)])
@@ -89,7 +93,7 @@ def test_sis_scores_features_by_the_length_of_their_correlations() -> None:
 def test_the_sensitivity_of_sis_holds_to_the_last_bit(
     relation: str, most: int, widths: tuple[int, ...]
 ) -> None:
-    """Scores are multiples of 1/UNIT, so this is exact; it is reached, and half would fail."""
+    """Scores are multiples of GRID², so this is exact; it is reached, and half would fail."""
     rng = np.random.default_rng(2)
     ends = np.cumsum((0, *widths))
     groups = [range(i, j) for i, j in pairwise(ends)]
@@ -101,40 +105,22 @@ def test_the_sensitivity_of_sis_holds_to_the_last_bit(
     with np.errstate(all="ignore"):
         for k in range(60):
             X, y = rng.normal(size=(9, ends[-1])) * 10.0 ** (k % 5 - 2), np.ones(9)
-            whole = exact_lengths(layout, X, y)
+            whole = lengths(layout, X, y)
             other = X.copy()
             other[0] = -X[0] if k % 2 else rng.choice(HOSTILE, ends[-1])
             if k % 3 == 0:
                 X[0], other[0] = X[1:].sum(axis=0), -X[1:].sum(axis=0)
-                whole = exact_lengths(layout, X, y)
+                whole = lengths(layout, X, y)
             rest = other if relation == "replace-one" else other[1:]
-            moved = np.abs(whole - exact_lengths(layout, rest, y[: len(rest)]))
+            moved = np.abs(whole - lengths(layout, rest, y[: len(rest)]))
             assert (moved <= most).all()
             worst = max(worst, float(moved.max()))
             order = rng.permutation(9)
-            np.testing.assert_array_equal(exact_lengths(layout, X[order], y), whole)
+            np.testing.assert_array_equal(lengths(layout, X[order], y), whole)
             for row in X:
-                for length in exact_lengths(layout, row[None], np.ones(1)) * UNIT:
-                    assert length <= UNIT
+                for length in lengths(layout, row[None], np.ones(1)):
+                    assert length <= 1.0
     assert worst > 0.9 * most
-
-
-def test_rows_at_the_bound_are_no_longer_than_one() -> None:
-    """A double cannot tell whether they are; so entries are made smaller by what it may miss."""
-    rng = np.random.default_rng(0)
-    layout = laid_out(
-        6, None, groups=[[0, 1], [2, 3, 4, 5]], always=None, intercept=False,
-        x_bound=[1.0, 0.5], always_bound=None,
-    )  # fmt: skip
-    X = rng.normal(size=(2000, 6))
-    for part, bound in ((X[:, :2], 1.0), (X[:, 2:], 0.5)):
-        part *= bound / np.linalg.norm(part, axis=1, keepdims=True)
-    longest = Fraction(0)
-    for _, entries in _unit_rows(layout, X):
-        for row in entries.tolist():
-            for part in (row[:2], row[2:]):
-                longest = max(longest, sum(Fraction(entry) ** 2 for entry in part))
-    assert 1 - Fraction(1, 10**12) < longest <= 1
 
 
 def by_signs(given: Table) -> np.ndarray:
@@ -209,7 +195,7 @@ def test_the_sensitivities_of_kendall_hold_over_hostile_neighbours(relation: str
 
 
 def test_centred_scores_are_lengths_of_covariances_and_move_by_four_at_most() -> None:
-    """Scores are multiples of 1/UNIT, so this is exact; it is reached, and half would fail."""
+    """Scores are multiples of GRID², so this is exact; it is reached, and half would fail."""
     rng = np.random.default_rng(5)
     groups = [range(0, 1), range(1, 4), range(4, 24)]
     layout = laid_out(
@@ -224,7 +210,7 @@ def test_centred_scores_are_lengths_of_covariances_and_move_by_four_at_most() ->
             y = np.clip(rng.normal(size=n) * rng.choice([0.3, 3.0]), -1.0, 1.0)
             if k % 2:
                 X[1:], y[1:] = X[0], y[0] = 99.0 * rng.choice([-1, 1], 24), 1.0
-            whole = exact_covariances(layout, X, y)
+            whole = centred_lengths(layout, X, y)
             inside = layout.clipped(X)[:, :24] / np.repeat(layout.bounds, [1, 3, 20])
             means = inside - inside.mean(axis=0)
             wanted = [np.linalg.norm(means[:, group].T @ (y - y.mean())) for group in groups]
@@ -232,10 +218,10 @@ def test_centred_scores_are_lengths_of_covariances_and_move_by_four_at_most() ->
             other, changed = X.copy(), y.copy()
             other[0] = -X[0] if k % 3 else rng.choice(HOSTILE, 24)
             changed[0] = rng.choice([-1.0, 1.0, y[0]])
-            moved = np.abs(whole - exact_covariances(layout, other, changed)).max()
+            moved = np.abs(whole - centred_lengths(layout, other, changed)).max()
             worst["replaced"] = max(worst["replaced"], float(moved))
             more = np.vstack([X, other[:1]]), np.append(y, changed[0])
-            moved = np.abs(whole - exact_covariances(layout, *more)).max()
+            moved = np.abs(whole - centred_lengths(layout, *more)).max()
             worst["added"] = max(worst["added"], float(moved))
     assert all(3.5 < most <= 4.0 for most in worst.values()), worst
 

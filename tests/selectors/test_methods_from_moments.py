@@ -13,7 +13,7 @@ from mipselect import Instance
 from mipselect.grid import on_grid
 from mipselect.selectors import MCMCSelector, SampleAggregateSelector, SISSelector
 from mipselect.selectors.lasso_ballots import centred_root, lasso_ballot
-from mipselect.selectors.sis import summed_covariances, summed_lengths
+from mipselect.selectors.sis import exact_lengths, sums_of_moments
 from mipselect.tables.moments import Moments
 from mipselect.tables.moments.sums import folds_of
 from tests.support.one_table import SCHEMA, numbers, table
@@ -42,13 +42,14 @@ def test_scores_of_sis_are_the_lengths_of_sums_of_rows() -> None:
     sums: Any = instance.data
     table_, target = on_grid(X, bounds) * bounds, on_grid(y, 1.0)
     lengths = [math.hypot(*bounds[[0, 3]]), 2.0, math.hypot(*bounds[[4, 2]])]
-    for group, length, score in zip(
-        instance.layout.groups, lengths, summed_lengths(sums), strict=True
-    ):
+    starts = instance.layout.features.starts
+    scores = exact_lengths(sums_of_moments(sums), starts, shares=sums.shares)
+    for group, length, score in zip(instance.layout.groups, lengths, scores, strict=True):
         wanted = np.linalg.norm(target @ table_[:, group]) / length
         assert score == pytest.approx(wanted, abs=1e-9 * 80)
     centred = instance_of(X, y, x_bound=bounds, size=1, intercept=True)
-    scores = summed_covariances(centred.data)
+    sums, starts = centred.data, centred.layout.features.starts
+    scores = exact_lengths(sums_of_moments(sums), starts, rows=80, shares=sums.shares)
     covariances = (target - target.mean()) @ (table_ - table_.mean(axis=0)) / bounds
     assert scores == pytest.approx(np.abs(covariances), abs=1e-9 * 80)
 
