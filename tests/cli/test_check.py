@@ -13,6 +13,7 @@ import pytest
 from pyarrow import parquet
 
 from tests.support.commandline import Outcome, Run
+from tests.support.fields import listed, numeric
 from tests.support.pages import checked_page
 from tests.support.stays import HOSTILE, rows, written
 
@@ -51,8 +52,8 @@ def test_the_report_is_marked_and_whole(run: Run, table: Path) -> None:
 def test_the_page_is_marked_self_contained_and_escaped(run: Run, tmp_path: Path) -> None:
     names = ["<b>x</b>", "y"]
     fields: list[dict[str, Any]] = [
-        {"name": names[0], "type": "string", "categories": ["a", "b"]},
-        {"name": names[1], "type": "number", "constraints": {"minimum": 0, "maximum": 1}},
+        listed(names[0], "a", "b"),
+        numeric(names[1], 0, 1),
     ]
     path = tmp_path / "<i>t.parquet"
     parquet.write_table(pa.table({names[0]: EVIL * 9, names[1]: EVIL * 9}), path)
@@ -124,7 +125,7 @@ def test_fields_that_lack_a_range_are_named_with_what_leaves_them_out(
     run: Run, tmp_path: Path
 ) -> None:
     fields = [
-        {"name": "a", "type": "number", "constraints": {"minimum": 0, "maximum": 9}},
+        numeric("a", 0, 9),
         {"name": "b", "type": "number"},
         {"name": "day", "type": "date"},
     ]

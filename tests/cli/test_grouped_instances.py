@@ -12,6 +12,7 @@ import pytest
 from mipselect import Instance, load_instance
 from mipselect.tables import TableSchema
 from tests.support.commandline import Run
+from tests.support.fields import listed, numeric
 
 
 def test_solve_shows_a_coefficient_for_every_column(run: Run) -> None:
@@ -39,9 +40,9 @@ def test_solve_speaks_the_language_of_a_table(run: Run, tmp_path: Path) -> None:
         + "".join(f"{'ab'[k % 2]},{20 + k},{10 + 20 * (k % 2)}\n" for k in range(40))
     )
     (tmp_path / "s.json").write_text(json.dumps({"fields": [
-        {"name": "ward", "type": "string", "categories": ["a", "b"]},
+        listed("ward", "a", "b"),
         {"name": "age", "type": "integer", "constraints": {"minimum": 18, "maximum": 100}},
-        {"name": "stay", "type": "number", "constraints": {"minimum": 0, "maximum": 60}},
+        numeric("stay", 0, 60),
     ]}))  # fmt: skip
     table, schema = tmp_path / "t.csv", tmp_path / "s.json"
     asked = ("solve", table, "--schema", schema, "--target", "stay", "--support-size", "1")

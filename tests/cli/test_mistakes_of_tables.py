@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from tests.support.commandline import Outcome, Run
+from tests.support.fields import listed, numeric
 
 AGE = {"name": "age", "type": "integer", "constraints": {"minimum": 18, "maximum": 100}}
-SMOKER = {"name": "smoker", "type": "string", "categories": ["no", "yes"]}
-CHARGES = {"name": "charges", "type": "number", "constraints": {"minimum": 0, "maximum": 60_000}}
+SMOKER = listed("smoker", "no", "yes")
+CHARGES = numeric("charges", 0, 60_000)
 WEIGHT = {
     "name": "weight",
     "type": "number",
@@ -69,8 +70,8 @@ def test_a_right_schema_has_no_findings(run: Run, tmp_path: Path) -> None:
 
 PERSON = "see whether this column says whose row it is"
 NO_NUMBER = "age: all values are text that is no number and not in missingValues"
-TO_1000 = {"name": "charges", "type": "number", "constraints": {"minimum": 0, "maximum": 1000}}
-FROM_5E4 = {"name": "charges", "type": "number", "constraints": {"minimum": 5e4, "maximum": 1e6}}
+TO_1000 = numeric("charges", 0, 1000)
+FROM_5E4 = numeric("charges", 5e4, 1e6)
 REQUIRED = {**AGE, "constraints": {**AGE["constraints"], "required": True}}  # type: ignore[dict-item]
 LABELS = [{"value": 1, "label": "never"}, {"value": 2, "label": "daily"}]
 TEXTS = [{**entry, "value": str(entry["value"])} for entry in LABELS]

@@ -19,13 +19,14 @@ from mipselect.regression import ObjectivePerturbationRegressor, SelectThenRegre
 from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import TableSchema
 from tests.support.commandline import LISTENING, Run
+from tests.support.fields import listed
 
 
 @pytest.fixture
 def schema(tmp_path: Path) -> Path:
     ends = {"minimum": 0, "maximum": 10}
     fields = [{"name": f"x{j}", "type": "number", "constraints": ends} for j in range(4)]
-    fields.append({"name": "kind", "type": "string", "categories": ["a", "b", "c"]})
+    fields.append(listed("kind", "a", "b", "c"))
     fields.append({"name": "y", "type": "number", "constraints": ends})
     (tmp_path / "t.schema.json").write_text(json.dumps({"fields": fields}))
     return tmp_path / "t.schema.json"

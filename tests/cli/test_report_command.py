@@ -445,10 +445,8 @@ def test_a_report_is_replaced_whole_or_not_at_all(run: Run, here: Path) -> None:
     assert run("report", *files(here), "--output", output).code == 0
     before = output.read_bytes()
     asked = ("report", *files(here), here / "stays.csv", "--output", output)
-    run(*asked).failed_with(2, "exists; give another name", "--replace")
     run(*asked, "--replace").failed_with(2, "not valid")
     assert output.read_bytes() == before
-    assert [path.name for path in here.glob(".mipselect-*")] == []
     (here / "link.html").symlink_to(output)
     run("report", here / "fields.json", "--output", here / "link.html").failed_with(2, "link")
 

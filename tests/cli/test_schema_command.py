@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -48,22 +47,6 @@ def test_texts_without_utf8_survive(run: Run, schema: Path) -> None:
     assert run("schema", "to-csv", schema, "t.csv").code == 0
     assert run("schema", "from-csv", "t.csv", "again.json").code == 0
     assert TableSchema.read("again.json").content == content
-
-
-def test_no_file_is_replaced_but_by_leave(run: Run, schema: Path) -> None:
-    assert run("schema", "to-csv", schema, "t.csv").code == 0
-    Path("t.csv").write_text("kept")
-    words = ("OUT.csv t.csv: exists", "--replace")
-    run("schema", "to-csv", schema, "t.csv").failed_with(2, *words)
-    assert Path("t.csv").read_text() == "kept"
-    assert run("schema", "to-csv", schema, "t.csv", "--replace").code == 0
-    before = schema.read_text()
-    run("schema", "from-csv", "t.csv", schema).failed_with(2, "OUT.json t.schema.json: exists")
-    assert schema.read_text() == before
-    assert run("schema", "from-csv", "t.csv", schema, "--replace").code == 0
-    assert json.loads(schema.read_text()) == json.loads(before)
-    os.symlink("elsewhere.csv", "link.csv")
-    run("schema", "to-csv", schema, "link.csv").failed_with(2, "OUT.csv link.csv", "symbolic link")
 
 
 TEXT = "age;größe;smoker;y\n" + "".join(

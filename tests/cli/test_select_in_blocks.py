@@ -24,6 +24,7 @@ from mipselect.privacy import Ledger
 from tests.support.commandline import Run
 from tests.support.dense_block_r2 import direct_counts
 from tests.support.enumeration import frequencies_agree
+from tests.support.fields import listed
 
 
 def skewed(n: int = 600) -> np.ndarray:
@@ -140,7 +141,7 @@ def test_two_classes_come_from_blocks(run: Run, table: Path) -> None:
     table.write_text("\n".join(["a,b,c,d,e,y", *lines]))
     numbers: list[dict[str, Any]] = [{"name": name, "type": "number"} for name in "abcd"]
     target = {"name": "y", "type": "boolean", "constraints": {"required": True}}
-    colour = {"name": "e", "type": "string", "categories": ["red", "blue", "green"]}
+    colour = listed("e", "red", "blue", "green")
     schema = table.with_name("schema.json")
     schema.write_text(json.dumps({"fields": [*numbers, colour, target]}))
     question = ("--schema", str(schema))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
-import stat
 from dataclasses import replace
 from pathlib import Path
 
@@ -106,41 +104,6 @@ def test_disagreement_with_expected_fails(
     assert outcome.report["expected"]["agrees"] is False
     assert "(sensitive)" in outcome.err
     assert what in outcome.err
-
-
-def test_output_is_the_report_for_its_owner_only(run: Run, folder: Path) -> None:
-    target = folder / "report.json"
-    target.write_text("old")
-    outcome = run("solve", folder / "instance.toml", "--json", "--output", target, "--replace")
-    assert outcome.code == 0
-    assert target.read_text() == outcome.out
-    assert stat.S_IMODE(target.stat().st_mode) == 0o600
-    assert sorted(path.name for path in folder.iterdir()) == [
-        "data.csv",
-        "instance.toml",
-        "report.json",
-    ]
-
-
-def test_a_replaced_file_hands_its_mode_on_but_a_sensitive_one_is_its_owners(
-    run: Run, folder: Path
-) -> None:
-    target = folder / "report.json"
-    released = ("release", folder / "instance.toml", "--epsilon", "1", "--output", target)
-    solved = ("solve", folder / "instance.toml", "--output", target)
-    for mode in (0o640, 0o600, 0o777):
-        target.touch()
-        target.chmod(mode)
-        assert run(*released, "--replace").code == 0
-        assert stat.S_IMODE(target.stat().st_mode) == mode
-        target.write_text("no release")
-        assert run(*solved, "--replace").code == 0
-        assert stat.S_IMODE(target.stat().st_mode) == 0o600
-    target.unlink()
-    assert run(*released).code == 0
-    mask = os.umask(0)
-    os.umask(mask)
-    assert stat.S_IMODE(target.stat().st_mode) == 0o666 & ~mask
 
 
 def test_it_says_what_is_clipped(run: Run, folder: Path) -> None:

@@ -83,17 +83,6 @@ def test_listings(run: Run) -> None:
     assert "highs" in run("solvers").out
 
 
-def test_a_file_that_cannot_be_written_releases_nothing(
-    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: object) -> None:
-        raise OSError("no space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    run(*RELEASE, "--output", folder / "answer.json").failed_with(1, "no space left")
-    assert sorted(path.name for path in folder.iterdir()) == ["data.csv", "instance.toml"]
-
-
 def test_interrupt_while_answering_counts_as_spent(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

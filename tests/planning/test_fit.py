@@ -25,21 +25,15 @@ from mipselect.regression import (
 )
 from mipselect.selectors import ExponentialSelector, PermuteAndFlipSelector
 from mipselect.tables import TableSchema
+from tests.support.fields import listed, numeric, schema_of
 
 NUMBERS = TableSchema.of_numbers(dict.fromkeys(("a", "b", "c", "d", "e", "y"), (0.0, 10.0)))
-PEOPLE = TableSchema.of(
-    {
-        "csvw-eo:privacyUnit": "id",
-        "fields": [
-            {"name": "id", "type": "string"},
-            *(
-                {"name": name, "type": "number", "constraints": {"minimum": 0, "maximum": 1}}
-                for name in ("a", "b", "c")
-            ),
-            {"name": "kind", "type": "string", "categories": ["u", "v", "w"]},
-            {"name": "ill", "type": "string", "categories": ["no", "yes"]},
-        ],
-    }
+PEOPLE = schema_of(
+    {"name": "id", "type": "string"},
+    *(numeric(name, 0, 1) for name in ("a", "b", "c")),
+    listed("kind", "u", "v", "w"),
+    listed("ill", "no", "yes"),
+    **{"csvw-eo:privacyUnit": "id"},
 )
 
 HUBER = ObjectivePerturbationRegressor(loss="huber")
@@ -225,7 +219,7 @@ def test_a_plan_charges_no_ledger_and_leaves_the_model_as_it_is() -> None:
 def test_of_a_table_with_weights_fields_are_drawn_as_of_fit_from_least_squares() -> None:
     ends = {"minimum": 0, "maximum": 3}
     weight = {"name": "w", "type": "number", "constraints": ends, "mipselect:role": "weight"}
-    schema = TableSchema.of({"fields": [*NUMBERS.content["fields"], weight]})
+    schema = schema_of(*NUMBERS.content["fields"], weight)
     asked = question(schema)
     table = Simulation(asked, RATIO).table(0, 400)
     assert "w" not in table.column_names

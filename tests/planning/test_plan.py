@@ -22,6 +22,7 @@ from mipselect.search.progress import Deadline
 from mipselect.tables import TableSchema
 from mipselect.tables.instances import ScoredTable
 from tests.support.derived_by_hand import CLINIC
+from tests.support.fields import listed, schema_of
 from tests.support.mapped_tables import public_map
 
 
@@ -33,29 +34,25 @@ def number(name: str, low: float = 0.0, high: float = 100.0, **more: Any) -> dic
 FIELDS: list[dict[str, Any]] = [
     {"name": "id", "type": "string"},
     {"name": "age", "type": "integer", "constraints": {"minimum": 18, "maximum": 100}},
-    {"name": "sex", "type": "string", "categories": ["f", "m"]},
+    listed("sex", "f", "m"),
     number("bp", 80, 200, required=True),
     {"name": "smoker", "type": "boolean"},
     {"name": "nyha", "type": "integer", "categories": [1, 2, 3, 4], "categoriesOrdered": True},
-    {"name": "icd", "type": "string", "categories": ["E", "I", "J", "N", "other"]},
-    {"name": "one", "type": "string", "categories": ["only"]},
+    listed("icd", "E", "I", "J", "N", "other"),
+    listed("one", "only"),
     number("los", 0, 60),
 ]
 MIXED = TableSchema.of({"csvw-eo:privacyUnit": "id", "fields": FIELDS})
-NUMBERS = TableSchema.of({"fields": [*(number(f"x{j}") for j in range(6)), number("y")]})
+NUMBERS = schema_of(*(number(f"x{j}") for j in range(6)), number("y"))
 WEIGHT = {**number("w", 0, 3), "mipselect:role": "weight"}
-WEIGHTED = TableSchema.of({"fields": [*NUMBERS.content["fields"], WEIGHT]})
-WITHOUT_RANGES = TableSchema.of(
-    {
-        "fields": [
-            {"name": "age", "type": "integer"},
-            {"name": "bp", "type": "number"},
-            {"name": "sex", "type": "string", "categories": ["f", "m"]},
-            {"name": "icd", "type": "string", "categories": ["E", "I", "J"]},
-            number("bmi", 10, 60),
-            {"name": "los", "type": "number"},
-        ]
-    }
+WEIGHTED = schema_of(*NUMBERS.content["fields"], WEIGHT)
+WITHOUT_RANGES = schema_of(
+    {"name": "age", "type": "integer"},
+    {"name": "bp", "type": "number"},
+    listed("sex", "f", "m"),
+    listed("icd", "E", "I", "J"),
+    number("bmi", 10, 60),
+    {"name": "los", "type": "number"},
 )
 
 

@@ -19,6 +19,7 @@ from mipselect.regression import (
 from mipselect.reports import ReleaseReport
 from mipselect.selectors import ExponentialSelector
 from mipselect.tables import TableSchema
+from tests.support.fields import schema_of
 from tests.support.pages import checked_page, markdown_tables
 from tests.support.patients import SCHEMA, patients
 
@@ -76,7 +77,7 @@ def test_every_coefficient_is_there_once(kind: str, schema: TableSchema) -> None
 def test_a_unit_is_said_once() -> None:
     age, *rest = SCHEMA.content["fields"]
     text = ReleaseReport.of(
-        [fitted("huber", TableSchema.of({"fields": [{**age, "unit": "years"}, *rest]}))]
+        [fitted("huber", schema_of({**age, "unit": "years"}, *rest))]
     ).markdown()
     assert "| per year of age |" in text
 

@@ -17,18 +17,15 @@ from mipselect.tables import TableSchema
 from mipselect.tables.csv_rows import BLOCK, CsvRows
 from mipselect.tables.mapping import read_rows
 from mipselect.tables.parts import Part
+from tests.support.fields import listed, numeric, schema_of
 from tests.support.mapped_tables import FeatureTable, map_table, public_map
 from tests.support.one_row_at_a_time import HOSTILE
 
-SCHEMA = TableSchema.of(
-    {
-        "missingValues": ["", "NA"],
-        "fields": [
-            {"name": "a", "type": "number", "constraints": {"minimum": 0, "maximum": 10}},
-            {"name": "b", "type": "string", "categories": ["é", "two  lines", 'q"q', "p, q"]},
-            {"name": "y", "type": "number", "constraints": {"minimum": 0, "maximum": 10}},
-        ],
-    }
+SCHEMA = schema_of(
+    numeric("a", 0, 10),
+    listed("b", "é", "two  lines", 'q"q', "p, q"),
+    numeric("y", 0, 10),
+    missingValues=["", "NA"],
 )
 HEADER = b"a,note,b,y\n"
 GOOD = [f"{i % 11},n{i},é,{i % 7}\n".encode() for i in range(40)]
@@ -203,7 +200,7 @@ def test_a_header_in_any_language(tmp_path: Path) -> None:
         path.write_text(f'"{name}",y\n10,10\n', encoding="utf-8")
         assert TableSchema.skeleton(path).fields[0].name == name
         number = {"type": "number", "constraints": {"minimum": 0, "maximum": 10}}
-        schema = TableSchema.of({"fields": [{"name": name, **number}, {"name": "y", **number}]})
+        schema = schema_of({"name": name, **number}, {"name": "y", **number})
         assert map_table(path, schema, target="y").X[0, 0] == 1.0
 
 

@@ -23,6 +23,7 @@ from tests.support.derived_by_hand import (
     moment,
     number,
 )
+from tests.support.fields import listed, numeric, schema_of
 from tests.support.mapped_tables import map_table, public_map
 
 SCHEMA = TableSchema.of(CLINIC)
@@ -176,21 +177,19 @@ def test_a_model_keeps_what_it_reads_and_the_ranges_of_features_apart() -> None:
     np.testing.assert_array_equal(X, whole.X[:, columns])
 
 
-TWO = TableSchema.of(
-    {
-        "fields": [
-            {"name": "a", "type": "number", "constraints": {"minimum": 1, "maximum": 9}},
-            {"name": "b", "type": "string", "categories": ["x", "y"]},
-            {"name": "t", "type": "date"},
-            {"name": "y", "type": "number", "constraints": {"minimum": 0, "maximum": 1}},
-        ],
+TWO = schema_of(
+    numeric("a", 1, 9),
+    listed("b", "x", "y"),
+    {"name": "t", "type": "date"},
+    numeric("y", 0, 1),
+    **{
         "mipselect:features": [
             {"name": "root", "from": "a", "transform": "sqrt"},
             {"name": "log", "from": "a", "transform": "log"},
             {"name": "year", "from": "t", "part": "year", "minimum": 2019, "maximum": 2020},
             {"name": "month", "from": "t", "part": "month"},
-        ],
-    }
+        ]
+    },
 )
 
 

@@ -13,6 +13,7 @@ import pytest
 from mipselect.errors import InvalidInput
 from mipselect.tables import ModelTable, PublicMap, TableSchema
 from mipselect.tables.equation import equation, in_digits
+from tests.support.fields import listed, numeric, schema_of
 from tests.support.mapped_tables import public_map
 
 CONTENT: dict[str, Any] = {
@@ -21,24 +22,18 @@ CONTENT: dict[str, Any] = {
     "fields": [
         {"name": "id", "type": "string"},
         {"name": "age", "type": "integer", "constraints": {"minimum": 18, "maximum": 100}},
-        {"name": "sex", "type": "string", "categories": ["f", {"value": "m", "label": "male"}]},
+        listed("sex", "f", {"value": "m", "label": "male"}),
         {"name": "smoker", "type": "boolean", "trueValues": ["yes"], "falseValues": ["no"]},
         {"name": "stage", "type": "integer", "categories": [1, 2, 4], "categoriesOrdered": True},
-        {"name": "icd", "type": "string", "categories": ["E", "I", "missing", "other"]},
-        {
-            "name": "dose",
-            "type": "number",
-            "missingValues": ["-9"],
-            "decimalChar": ",",
-            "constraints": {"minimum": 0, "maximum": 5, "required": True},
-        },
+        listed("icd", "E", "I", "missing", "other"),
+        numeric("dose", 0, 5, required=True, missingValues=["-9"], decimalChar=","),
         {
             "name": "ward",
             "type": "string",
             "constraints": {"enum": ["x", "y", "z"], "required": True},
         },
         {"name": "note", "type": "string"},
-        {"name": "stay", "type": "number", "constraints": {"minimum": 0, "maximum": 60}},
+        numeric("stay", 0, 60),
     ],
 }  # fmt: skip
 SCHEMA = TableSchema.of(CONTENT)
@@ -133,7 +128,7 @@ def test_a_rule_without_such_terms_counts_none() -> None:
 def test_a_target_of_ordered_categories_says_that_it_is_a_number() -> None:
     content = {
         "fields": [
-            {"name": "dose", "type": "number", "constraints": {"minimum": 0, "maximum": 1}},
+            numeric("dose", 0, 1),
             {"name": "pain", "type": "integer", "categories": [3, 1, 2], "categoriesOrdered": True},
         ]
     }
@@ -151,8 +146,8 @@ def test_a_target_of_ordered_categories_says_that_it_is_a_number() -> None:
 def test_odds_are_multiplied_by_the_exponential_of_a_coefficient() -> None:
     content = {
         "fields": [
-            {"name": "dose", "type": "number", "constraints": {"minimum": 0, "maximum": 10}},
-            {"name": "ill", "type": "string", "categories": ["no", "yes"]},
+            numeric("dose", 0, 10),
+            listed("ill", "no", "yes"),
         ]
     }
     schema = TableSchema.of(content)
@@ -179,15 +174,11 @@ def test_labels_of_categories_are_the_words_of_their_terms() -> None:
     smoking = [{"value": 1, "label": "never"}, {"value": 2}, {"value": 3, "label": "now\x07"}]
     asked = [{"value": "y", "label": "asked"}, {"value": "n", "label": "not asked"}]
     same = [{"value": "a", "label": "other"}, {"value": "b", "label": "other"}]
-    schema = TableSchema.of(
-        {
-            "fields": [
-                {"name": "smoking", "type": "integer", "categories": smoking},
-                {"name": "visit", "type": "string", "categories": asked},
-                {"name": "same", "type": "string", "categories": same},
-                {"name": "y", "type": "number", "constraints": {"minimum": 0, "maximum": 2}},
-            ]
-        }
+    schema = schema_of(
+        {"name": "smoking", "type": "integer", "categories": smoking},
+        {"name": "visit", "type": "string", "categories": asked},
+        {"name": "same", "type": "string", "categories": same},
+        numeric("y", 0, 2),
     )
     public = public_map(schema, target="y")
     rule = equation(public.encoders, public.target, [0.1] * len(public.columns), 0.0)

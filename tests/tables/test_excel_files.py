@@ -17,18 +17,15 @@ from mipselect.errors import InvalidInput
 from mipselect.tables import TableFile, TableSchema
 from mipselect.tables.numbers import read_table
 from mipselect.tables.sources import open_source
+from tests.support.fields import listed, numeric, schema_of
 from tests.support.mapped_tables import map_table
 from tests.support.stored_tables import SCHEMA, as_xlsx, columns
 
-FIELDS = TableSchema.of(
-    {
-        "fields": [
-            {"name": "dose", "type": "number", "constraints": {"minimum": 0, "maximum": 4}},
-            {"name": "code", "type": "string", "categories": ["7", "x", "2020-01-31", "true"]},
-            {"name": "flag", "type": "boolean"},
-            {"name": "y", "type": "number", "constraints": {"minimum": 0, "maximum": 1}},
-        ]
-    }
+FIELDS = schema_of(
+    numeric("dose", 0, 4),
+    listed("code", "7", "x", "2020-01-31", "true"),
+    {"name": "flag", "type": "boolean"},
+    numeric("y", 0, 1),
 )
 
 

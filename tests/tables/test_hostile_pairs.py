@@ -23,6 +23,7 @@ from mipselect.tables import TableSchema
 from mipselect.tables.fields import field_of
 from mipselect.tables.values import MISSING, UNLISTED, codes, identities, numbers, written
 from tests.soak.hostile_pairs import failures
+from tests.support.fields import listed, numeric
 from tests.support.mapped_tables import map_table
 
 CODE, LONG = 12345678901, 10**18 + 1
@@ -39,7 +40,7 @@ def field(kind: str, **properties: Any) -> Any:
 
 
 def schema(*fields: dict[str, Any], unit: str | None = None) -> TableSchema:
-    y = {"name": "y", "type": "number", "constraints": {"minimum": 0, "maximum": 1}}
+    y = numeric("y", 0, 1)
     people = {} if unit is None else {"csvw-eo:privacyUnit": unit}
     return TableSchema.of({"fields": [*fields, y], **people})
 
@@ -74,7 +75,7 @@ def test_an_identity_is_the_same_in_two_files(kind: str, tmp_path: Path) -> None
     for number, ids in enumerate([range(CODE, CODE + 1000), [*range(CODE, CODE + 999), None]]):
         frame = pd.DataFrame({"id": list(ids), "dose": 0.5, "y": 0.5})
         frame.to_parquet(tmp_path / f"{number}.parquet")
-    dose = {"name": "dose", "type": "number", "constraints": {"minimum": 0, "maximum": 1}}
+    dose = numeric("dose", 0, 1)
     public = schema({"name": "id", "type": kind}, dose, unit="id")
     assert len(map_table(tmp_path, public, target="y").y) == 1001
 
@@ -147,13 +148,7 @@ ODD_CELLS: dict[str, Any] = {
 
 @pytest.mark.parametrize("odd", ODD_CELLS)
 def test_an_odd_cell_leaves_the_numbers_of_its_column(odd: str) -> None:
-    dose = {
-        "name": "dose",
-        "type": "number",
-        "decimalChar": ",",
-        "groupChar": ".",
-        "constraints": {"minimum": 0, "maximum": 4},
-    }
+    dose = numeric("dose", 0, 4, decimalChar=",", groupChar=".")
     cells = [0.5, 1, ODD_CELLS[odd], 3.25]
     frames: list[Any] = [pd.DataFrame({"dose": pd.Series(cells, dtype=object), "y": 0.5})]
     if odd in {"complex", "beyond 64 bits", "beyond all floats", "a list"}:
@@ -197,7 +192,7 @@ def test_days_and_times_are_written_in_one_way() -> None:
     ):
         assert identities(column, unit).to_pylist() == ["2020-01-31", "2020-01-31T12:30", None]
     assert identities(pa.array([day.date()]), unit).to_pylist() == ["2020-01-31"]
-    when = {"name": "when", "type": "string", "categories": ["2020-01-31", "2020-01-31T12:30"]}
+    when = listed("when", "2020-01-31", "2020-01-31T12:30")
     cells = [day, day.date(), pd.Timestamp(day), np.datetime64(day, "ns"), aware, noon, "x", pd.NaT]
     table = map_table(pd.DataFrame({"when": cells, "y": 0.5}), schema(when), target="y")
     assert table.X[:, 0].tolist() == [-1, -1, -1, -1, -1, 1, 0, 0]

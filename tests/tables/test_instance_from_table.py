@@ -14,6 +14,7 @@ from mipselect import ExponentialMechanism, Instance, mistake_levels, top_suppor
 from mipselect.errors import InvalidInput
 from mipselect.tables import TableSchema
 from mipselect.tables.instances import DEFAULT_RIDGE, default_coef_bound
+from tests.support.fields import numeric, schema_of
 from tests.support.mapped_tables import map_table
 from tests.support.one_row_at_a_time import HOSPITAL, HOSTILE, ROWS
 
@@ -152,14 +153,10 @@ def test_a_missing_class_counts_alike_whatever_is_chosen() -> None:
 
 def test_half_of_the_sensitivity_would_not_be_private() -> None:
     """Exact laws on neighbouring tables: within ε, and beyond it at twice the rate."""
-    schema = TableSchema.of(
-        {
-            "fields": [
-                {"name": "a", "type": "string", "categories": [f"c{k}" for k in range(200)]},
-                {"name": "b", "type": "number", "constraints": {"minimum": 0, "maximum": 1}},
-                {"name": "y", "type": "number", "constraints": {"minimum": 0, "maximum": 1}},
-            ]
-        }
+    schema = schema_of(
+        {"name": "a", "type": "string", "categories": [f"c{k}" for k in range(200)]},
+        numeric("b", 0, 1),
+        numeric("y", 0, 1),
     )
 
     def law(rows: list[tuple[Any, ...]], epsilon: float) -> np.ndarray[Any, Any]:

@@ -13,6 +13,7 @@ import pytest
 from mipselect.tables import Field, TableSchema, check_table
 from mipselect.tables.check import KINDS, kinds_of
 from mipselect.tables.mapping import open_columns
+from tests.support.fields import schema_of
 from tests.support.one_row_at_a_time import HOSPITAL, HOSTILE, ROWS, _number, _value
 
 SCHEMA = TableSchema.of(HOSPITAL)
@@ -80,19 +81,15 @@ def test_numbers_are_of_a_kind_as_their_texts_are() -> None:
 
 
 def test_a_weight_is_above_zero_and_a_date_is_one_of_iso() -> None:
-    schema = TableSchema.of(
+    schema = schema_of(
         {
-            "fields": [
-                {
-                    "name": "w",
-                    "type": "number",
-                    "mipselect:role": "weight",
-                    "constraints": {"maximum": 5},
-                },
-                {"name": "day", "type": "date", "missingValues": ["never"]},
-                {"name": "note", "type": "string"},
-            ]
-        }
+            "name": "w",
+            "type": "number",
+            "mipselect:role": "weight",
+            "constraints": {"maximum": 5},
+        },
+        {"name": "day", "type": "date", "missingValues": ["never"]},
+        {"name": "note", "type": "string"},
     )
     days = ["2020-01-31", "31.1.2020", "never", None, ""]
     source = pa.table({"w": [0.0, -1.0, 1e-9, 5.0, 5.1], "day": days, "note": days})
@@ -116,7 +113,7 @@ def test_a_text_is_of_one_kind_beside_numbers_and_beside_words(text: str) -> Non
 def test_a_date_is_one_as_its_format_writes_it() -> None:
     """A day that does not exist is none, and a time of day is one in a field of times."""
     day = {"name": "day", "type": "date", "format": "%d.%m.%Y"}
-    schema = TableSchema.of({"fields": [day, {"name": "at", "type": "time"}]})
+    schema = schema_of(day, {"name": "at", "type": "time"})
     source = pa.table(
         {
             "day": ["31.01.2020", "31.02.2020", "2020-01-31", None],

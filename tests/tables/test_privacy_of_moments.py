@@ -10,19 +10,15 @@ import pyarrow as pa
 import pytest
 
 from mipselect import ExponentialMechanism, Instance, TopR, top_supports
-from mipselect.tables import TableSchema
 from mipselect.tables.moments import Moments
+from tests.support.fields import listed, schema_of
 
 UNIT = {"type": "number", "constraints": {"minimum": -1, "maximum": 1}}
-SCHEMA = TableSchema.of(
-    {
-        "fields": [
-            {"name": "ward", "type": "string", "categories": ["a", "b", "c"]},
-            {"name": "dose", **UNIT},
-            {"name": "x", **UNIT},
-            {"name": "y", **UNIT},
-        ]
-    }
+SCHEMA = schema_of(
+    listed("ward", "a", "b", "c"),
+    {"name": "dose", **UNIT},
+    {"name": "x", **UNIT},
+    {"name": "y", **UNIT},
 )
 HOSTILE: tuple[tuple[Any, ...], ...] = (
     ("z", 1e300, "nan", "inf"),

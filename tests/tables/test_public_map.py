@@ -20,6 +20,7 @@ from mipselect.errors import InvalidInput
 from mipselect.tables import TableSchema
 from mipselect.tables.fields import field_of
 from mipselect.tables.values import numbers
+from tests.support.fields import listed, numeric, schema_of
 from tests.support.mapped_tables import FeatureTable, map_table, public_map
 from tests.support.one_row_at_a_time import HOSPITAL, HOSTILE, ROWS, mapped_row
 
@@ -167,11 +168,11 @@ WAYS: dict[str, Any] = {
 def test_how_a_column_is_stored_decides_nothing(way: str) -> None:
     schema = {
         "fields": [
-            {"name": "as number", "type": "number", "constraints": {"minimum": 0, "maximum": 4}},
+            numeric("as number", 0, 4),
             {"name": "as code", "type": "integer", "categories": [4, 1, 2]},
-            {"name": "as text", "type": "string", "categories": ["4", "1"]},
+            listed("as text", "4", "1"),
             {"name": "as truth", "type": "boolean"},
-            {"name": "y", "type": "number", "constraints": {"minimum": 1, "maximum": 4}},
+            numeric("y", 1, 4),
         ]
     }
     names = [entry["name"] for entry in schema["fields"]]
@@ -297,14 +298,10 @@ def test_columns_must_not_be_called_the_same() -> None:
 
 def test_a_category_with_many_levels_is_one_feature() -> None:
     levels = [f"c{k}" for k in range(200)]
-    schema = TableSchema.of(
-        {
-            "fields": [
-                {"name": "a", "type": "string", "categories": levels},
-                {"name": "one", "type": "string", "categories": ["only"]},
-                {"name": "y", "type": "boolean"},
-            ]
-        }
+    schema = schema_of(
+        {"name": "a", "type": "string", "categories": levels},
+        listed("one", "only"),
+        {"name": "y", "type": "boolean"},
     )
     source = pa.table({"a": [*levels, "x", None], "one": ["only"] * 202, "y": [True] * 202})
     table = map_table(source, schema, target="y")

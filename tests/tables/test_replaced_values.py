@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from mipselect.tables import ModelTable, TableSchema
 from mipselect.tables.encoders import Scaled
+from tests.support.fields import listed
 from tests.support.mapped_tables import public_map
 
 NUMBER = {"type": "number", "constraints": {"minimum": 0, "maximum": 100}}
@@ -20,7 +21,7 @@ SCHEMA = TableSchema.of(
             {"name": "dose", "type": "number", "constraints": {**NUMBER["constraints"],  # type: ignore[dict-item]
                                                                "required": True}},
             {"name": "smoker", "type": "boolean"},
-            {"name": "ward", "type": "string", "categories": ["a", "b", "c"]},
+            listed("ward", "a", "b", "c"),
             {"name": "day", "type": "date"},
             {"name": "y", **NUMBER},
         ],

@@ -20,6 +20,7 @@ from mipselect.errors import InvalidInput
 from mipselect.regression import AdaSSPRegressor
 from mipselect.selectors import SISSelector
 from mipselect.tables import SchemaEncoder, TableSchema
+from tests.support.fields import schema_of
 from tests.support.mapped_tables import map_table
 from tests.support.patients import SCHEMA, patients
 
@@ -113,7 +114,7 @@ def test_clones_pickles_and_parameters() -> None:
         (lambda: encoder(never="died"), "never must be a list of field names"),
         (lambda: encoder(never=["age", "sex", "ward", "dose", "died"]), "no field to choose from"),
         (
-            lambda: SchemaEncoder(TableSchema.of({"fields": [{"name": "a", "type": "number"}]})),
+            lambda: SchemaEncoder(schema_of({"name": "a", "type": "number"})),
             "'a' needs constraints.minimum and constraints.maximum",
         ),
         (

@@ -13,6 +13,7 @@ import pytest
 from mipselect.errors import InvalidInput
 from mipselect.tables import TableSchema
 from mipselect.tables.spreadsheet import read_spreadsheet, spreadsheet_of
+from tests.support.fields import schema_of
 from tests.support.one_row_at_a_time import HOSPITAL
 
 HEADER = (
@@ -107,7 +108,7 @@ def test_no_cell_is_a_formula_and_numbers_stay_numbers() -> None:
         "categories": [{"value": -9, "label": "refused"}, -8],
         "missingValues": ["-99"],
     }
-    schema = TableSchema.of({"fields": [field]})
+    schema = schema_of(field)
     text = spreadsheet_of(schema).decode("utf-8-sig")
     (row,) = csv.DictReader(io.StringIO(text, newline=""))
     assert (row["minimum"], row["missing values"]) == ("-1.5", "-99")
@@ -186,8 +187,8 @@ def test_a_mistake_has_its_line_and_column(tmp_path: Path, text: str | bytes, me
 
 def test_a_cell_that_would_be_cut_off_is_refused() -> None:
     codes = [f"code {k}" for k in range(5000)]
-    schema = TableSchema.of({"fields": [{"name": "icd", "type": "string", "categories": codes}]})
+    schema = schema_of({"name": "icd", "type": "string", "categories": codes})
     with pytest.raises(InvalidInput, match="field 'icd': its categories are a cell of 5"):
         spreadsheet_of(schema)
     with pytest.raises(InvalidInput, match="field ' a': a cell keeps no blanks"):
-        spreadsheet_of(TableSchema.of({"fields": [{"name": " a"}]}))
+        spreadsheet_of(schema_of({"name": " a"}))

@@ -19,6 +19,7 @@ from mipselect.tables import TableFile, TableSchema, excel_files, stat_files
 from mipselect.tables.moments import Moments
 from mipselect.tables.numbers import read_table
 from mipselect.tables.sources import open_source
+from tests.support.fields import listed, numeric, schema_of
 from tests.support.mapped_tables import map_table
 from tests.support.stored_tables import SCHEMA, WRITERS, as_parquet, columns
 
@@ -119,9 +120,7 @@ def test_names_and_texts_in_any_language(tmp_path: Path) -> None:
     cells = pd.DataFrame({name: ["é" * 120, "年", "x"], "y": [0.0, 0.5, 1.0]})
     pyreadstat.write_sav(cells, tmp_path / "t.sav", column_labels={name: "Größe in cm"})
     pyreadstat.write_dta(cells, tmp_path / "t.dta", column_labels={name: "Größe in cm"})
-    listed = {"name": name, "type": "string", "categories": ["é" * 120, "年"]}
-    y = {"name": "y", "type": "number", "constraints": {"minimum": 0, "maximum": 1}}
-    schema = TableSchema.of({"fields": [listed, y]})
+    schema = schema_of(listed(name, "é" * 120, "年"), numeric("y", 0, 1))
     for ending in (".sav", ".dta"):
         begun = TableSchema.skeleton(tmp_path / f"t{ending}").content["fields"][0]
         assert begun == {"name": name, "type": "string", "title": "Größe in cm"}

@@ -17,21 +17,11 @@ from mipselect.tables import TableFile, TableSchema
 from mipselect.tables import table_file as reading
 from mipselect.tables.numbers import header, read_table
 from mipselect.tables.sources import open_source
+from tests.support.fields import listed, numeric, schema_of
 from tests.support.mapped_tables import map_table
 
-SCHEMA = TableSchema.of(
-    {
-        "fields": [
-            {
-                "name": "dose",
-                "type": "number",
-                "decimalChar": ",",
-                "constraints": {"minimum": 0, "maximum": 4},
-            },
-            {"name": "größe", "type": "string", "categories": ["é", "ß", "a;b"]},
-            {"name": "y", "type": "number", "constraints": {"minimum": 0, "maximum": 1}},
-        ]
-    }
+SCHEMA = schema_of(
+    numeric("dose", 0, 4, decimalChar=","), listed("größe", "é", "ß", "a;b"), numeric("y", 0, 1)
 )
 ROWS = ["1,5;é;1", "0;ß;0", '4;"a;b";1', ";;", "x;x;x"]
 TEXT = "dose; größe ;y\n" + "".join(f"{row}\n" for row in ROWS)
@@ -126,16 +116,10 @@ def test_each_byte_is_a_letter_in_what_is_taken_for_csv(tmp_path: Path) -> None:
 
 def test_what_cannot_be_decoded_is_in_no_list(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
-    lists = {
-        "name": "c",
-        "type": "string",
-        "categories": ["\udcff".encode("utf-8", "replace").decode(), "\ufffd"],
-    }
-    y = {"name": "y", "type": "number", "constraints": {"minimum": 0, "maximum": 1}}
+    lists = listed("c", "\udcff".encode("utf-8", "replace").decode(), "\ufffd")
+    y = numeric("y", 0, 1)
     path.write_bytes(b"c,y\n\x81,1\n\xef\xbf\xbd,1\n")
-    X = map_table(
-        TableFile(path, encoding="cp1252"), TableSchema.of({"fields": [lists, y]}), target="y"
-    ).X
+    X = map_table(TableFile(path, encoding="cp1252"), schema_of(lists, y), target="y").X
     assert X.tolist() == [[0, 0], [0, 0]]
 
 

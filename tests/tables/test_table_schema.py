@@ -1,4 +1,4 @@
-"""Schema files: what is right is kept as it is, what is wrong is one line with its place."""
+"""Schemas: what is right is kept as it is, what is wrong is one line with its place."""
 
 from __future__ import annotations
 
@@ -12,7 +12,27 @@ import pytest
 
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.tables import TableSchema
+from tests.support.fields import Entry, numeric, schema_of
 from tests.support.one_row_at_a_time import HOSPITAL
+
+OF_A_TABLE = {
+    "$schema": "https://datapackage.org/profiles/2.0/tableschema.json", "name": "stays",
+    "title": "Stays", "description": "All stays", "profile": "x", "fieldsMatch": "superset",
+    "primaryKey": "icd", "uniqueKeys": [["icd"]], "foreignKeys": [],
+    "csvw-eo:maxContributions": 3, "dc:publisher": "a hospital", "notes": "none",
+}  # fmt: skip
+OF_A_FIELD = {
+    "title": "Age", "description": "In years", "example": 3, "examples": [3], "rdfType": "x:Age",
+    "itemType": "string", "delimiter": ",", "bareNumber": True, "unit": "years",
+    "titles": "Age", "datatype": "integer", "propertyUrl": "x:age", "units": "years",
+    "dc:format": "digits", "dcterms:type": "number", "rdfs:label": "Alter", "prov:role": "x",
+    "informat": "2.", "measure": "scale", "role": "input", "csvw-eo:privacyId": False,
+    "note": "self-reported", "label": "Alter", "width": 8,
+}  # fmt: skip
+OF_CONSTRAINTS = {
+    "unique": False, "minLength": 1, "maxLength": 3, "pattern": ".*", "jsonSchema": {},
+    "exclusiveMinimum": 17, "exclusiveMaximum": 101, "x:note": "",
+}  # fmt: skip
 
 
 def changed(path: list[Any], value: Any) -> dict[str, Any]:
@@ -25,25 +45,20 @@ def changed(path: list[Any], value: Any) -> dict[str, Any]:
 
 
 def test_what_is_read_is_written_again(tmp_path: Path) -> None:
-    content = changed(["fields", 0, "rdfs:label"], "Alter in Jahren")
-    content["$schema"] = "https://datapackage.org/profiles/2.0/tableschema.json"
-    content["csvw-eo:maxContributions"] = 3
-    path = tmp_path / "schema.json"
+    """With properties of the standard, of others, and of nobody who is known here."""
+    content = changed(["csvw-eo:privacyUnit"], "age") | OF_A_TABLE
+    content["fields"][0] |= OF_A_FIELD
+    content["fields"][0]["constraints"] |= OF_CONSTRAINTS
+    path, again = tmp_path / "schema.json", tmp_path / "again.json"
     path.write_text("\ufeff" + json.dumps(content), encoding="utf-8")
     schema = TableSchema.read(path)
-    schema.write(tmp_path / "again.json")
-    assert json.loads((tmp_path / "again.json").read_text()) == content
-    assert "Jé" in (tmp_path / "again.json").read_text()
-    assert TableSchema.read(tmp_path / "again.json") == schema
+    schema.write(again)
+    assert json.loads(again.read_text()) == schema.content == content
+    assert "Jé" in again.read_text()
+    assert TableSchema.read(again) == schema
     assert hash(schema) == hash(TableSchema.read(path))
-
-
-def test_a_schema_is_shown_by_the_names_of_its_fields() -> None:
-    content = changed(["csvw-eo:privacyUnit"], HOSPITAL["fields"][0]["name"])
-    names = [field["name"] for field in content["fields"]]
-    assert (
-        repr(TableSchema.of(content)) == f"<TableSchema: {', '.join(names)}; people by {names[0]}>"
-    )
+    names = ", ".join(field["name"] for field in content["fields"])
+    assert repr(schema) == f"<TableSchema: {names}; people by age>"
 
 
 def test_fields() -> None:
@@ -66,9 +81,9 @@ def test_fields() -> None:
 
 def test_an_enum_is_as_good_as_categories() -> None:
     field = {"name": "a", "type": "string", "constraints": {"enum": ["x", "y"]}}
-    assert TableSchema.of({"fields": [field]}).fields[0].categories == ("x", "y")
+    assert schema_of(field).fields[0].categories == ("x", "y")
     field["categories"] = ["x"]
-    assert TableSchema.of({"fields": [field]}).fields[0].categories == ("x",)
+    assert schema_of(field).fields[0].categories == ("x",)
 
 
 FIRST: list[Any] = ["fields", 0]
@@ -116,6 +131,127 @@ def test_what_is_wrong_is_named(tmp_path: Path, path: list[Any], value: Any, mes
         TableSchema.read(file)
     assert str(caught.value).startswith(f"{file}: ")
     assert "\n" not in str(caught.value)
+
+
+NEARLY = {
+    "": [
+        ("csvw-eo:privacyunit", "csvw-eo:privacyUnit"),
+        ("csvw:privacyUnit", "csvw-eo:privacyUnit"), ("privacy_unit", "csvw-eo:privacyUnit"),
+        ("csvw-eo:privacyUnits", "csvw-eo:privacyUnit"),
+        ("maxContribution", "csvw-eo:maxContributions"), ("missingvalues", "missingValues"),
+        ("mipselect:feature", "mipselect:features"),
+    ],
+    "fields[1].": [
+        ("Type", "type"), ("fromat", "format"), ("constraint", "constraints"),
+        ("catgeories", "categories"), ("categories_ordered", "categoriesOrdered"),
+        ("missingValue", "missingValues"), ("trueValue", "trueValues"),
+        ("false_values", "falseValues"), ("decimalchar", "decimalChar"),
+        ("groupchar", "groupChar"), ("mipselect:Role", "mipselect:role"),
+        ("minimum", "constraints.minimum of a field"),
+        ("maximun", "constraints.maximum of a field"),
+        ("requird", "constraints.required of a field"),
+        ("csvw-eo:privacyUnit", "csvw-eo:privacyUnit of the table, beside fields"),
+    ],
+    "fields[0].constraints.": [
+        ("minimun", "minimum"), ("Maximum", "maximum"), ("requird", "required"), ("enums", "enum"),
+        ("categories", "categories of the field, beside constraints"),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("place", NEARLY)
+def test_a_name_that_is_nearly_known(place: str) -> None:
+    path = [int(step) if step.isdigit() else step for step in re.findall(r"\w+", place)]
+    for wrong, meant in NEARLY[place]:
+        with pytest.raises(InvalidInput) as error:
+            TableSchema.of(changed([*path, wrong], "icd"))
+        assert str(error.value) == f"{place}{wrong} is no property here; did you mean {meant}?"
+    with pytest.raises(InvalidInput, match="known here: mipselect:role, mipselect:typeProposed"):
+        TableSchema.of(changed(["fields", 2, "mipselect:weight"], True))
+
+
+W: Entry = {
+    "name": "w",
+    "type": "number",
+    "mipselect:role": "weight",
+    "constraints": {"maximum": 4},
+}
+WEIGHTS: list[tuple[list[Entry], str]] = [
+    ([{**W, "constraints": {}}], r"fields\[8\] \(field w\): .*constraints.maximum above 0"),
+    ([{**W, "constraints": {"maximum": 0}}], "above 0: .* got 0"),
+    ([{**W, "constraints": {"maximum": -2}}], "above 0"),
+    ([{**W, "constraints": {"minimum": -1, "maximum": 2}}], "minimum of a weight must be 0"),
+    ([{**W, "constraints": {"maximum": 1e-30}}], "constraints.maximum of the weight"),
+    ([{**W, "type": "string"}], "type number or integer, without categories; got type string"),
+    ([{**W, "type": "boolean"}], "got type boolean"),
+    ([{**W, "categories": [1, 2]}], "with categories"),
+    ([W, {**W, "name": "v"}], r"fields\[9\].mipselect:role: one field may be the weight"),
+    ([{**W, "mipselect:role": "wait"}], "role"),
+    ([{**W, "name": "who"}], "says whose row it is and cannot be the weight"),
+    ([{"name": "who", "mipselect:role": "ignored"}], r"'who' is ignored .* cannot say whose row"),
+    *(([{"name": "who", "type": "integer", "constraints": {"minimum": low, "maximum": high}}],
+       r"'who' has numbers from 2\^53.*\"string\"")
+      for low, high in ((0, 2**53), (-(2**60), 7), (0, 1e19))),
+]  # fmt: skip
+ROOT = {"name": "f", "from": "n", "transform": "sqrt"}
+FEATURES: list[tuple[Entry, str]] = [
+    ({"name": "a", "from": "n", "transform": "sqrt"}, "name is that of a field"),
+    ({"name": "f", "from": "x", "transform": "sqrt"}, r"\.from: the table has no field 'x'"),
+    ({"name": "f", "from": "n", "transform": "log"},
+     r"mipselect:features\[0\] \(f\): log needs a minimum above 0; that of 'n' is 0"),
+    ({"name": "f", "from": "n"}, "with one of transform and part"),
+    ({"name": "f", "from": "d", "transform": "log", "part": "year"}, "one of transform and part"),
+    ({"name": "f", "transform": "log"}, "a feature has from"),
+    ({"name": "f", "from": "n", "transform": "cube"}, "must be one of log, sqrt"),
+    ({"name": "f", "from": "n", "transfrom": "log"}, "has 'transfrom'"),
+    ({"from": "n", "transform": "log"}, "lacks name"),
+    ({"name": "f", "from": "c", "transform": "log"}, "of a number without categories"),
+    ({"name": "f", "from": "d", "transform": "log"}, "'d' is of type date"),
+    ({"name": "f", "from": "who", "transform": "log"}, "'who' says whose row it is"),
+    ({**ROOT, "minimum": 1}, "both minimum and maximum"),
+    ({**ROOT, "minimum": 2, "maximum": 1}, "smaller first"),
+    ({"name": "f", "from": "n", "knots": [5]}, "has 'knots'"),
+    ({"name": "f", "from": "n", "part": "month"}, "of type date, datetime or time; 'n'"),
+    ({"name": "f", "from": "d", "part": "hour"}, "a field of type date has no hour"),
+    ({"name": "f", "from": "t", "part": "month"}, "a field of type time has no month"),
+    ({"name": "f", "from": "d", "part": "month", "minimum": 1, "maximum": 2}, "12 categories"),
+    ({"name": "f", "from": "odd", "part": "year"}, "field odd: format must be"),
+    ({"name": "f", "from": "american", "part": "year"}, "mistaken for ISO 8601: '2001-03-02'"),
+    ({"name": "f", "from": "size", "transform": "log"}, "'size' is ignored .*; nothing is made of"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("fields", "features", "words"),
+    [
+        *((fields, [], words) for fields, words in WEIGHTS),
+        *(([], [entry], words) for entry, words in FEATURES),
+        (
+            [],
+            [{"name": "f", "from": "n", "transform": "sqrt"}] * 2,
+            r"features\[1\] \(f\): the name",
+        ),
+    ],
+)
+def test_a_field_or_feature_that_cannot_be_is_one_clear_line(
+    fields: list[Entry], features: list[Entry], words: str
+) -> None:
+    known = [
+        *(numeric("n", 0, 10), numeric("a", 0, 10), {**numeric("c", 0, 10), "categories": [1, 2]}),
+        *({"name": "d", "type": "date"}, {"name": "t", "type": "time"}),
+        {"name": "odd", "type": "date", "format": "%y"},
+        {"name": "american", "type": "date", "format": "%Y-%d-%m"},
+        {**numeric("size", 0, 9), "mipselect:role": "ignored"},
+    ]
+    who = (
+        []
+        if any(field["name"] == "who" for field in fields)
+        else [{"name": "who", "type": "string"}]
+    )
+    made = {"mipselect:features": features, "csvw-eo:privacyUnit": "who"}
+    with pytest.raises(InvalidInput, match=words) as refused:
+        schema_of(*known, *fields, *who, **made)
+    assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize(

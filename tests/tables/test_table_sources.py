@@ -19,18 +19,15 @@ from pyarrow import dataset, feather, ipc, parquet
 from mipselect.errors import InferredTypesWarning, InvalidInput, warn_of_inferred_types
 from mipselect.tables import TableSchema
 from mipselect.tables.sources import read_again
+from tests.support.fields import listed, numeric, schema_of
 from tests.support.mapped_tables import map_table
 
-SCHEMA = TableSchema.of(
-    {
-        "fields": [
-            {"name": "age", "type": "integer", "constraints": {"minimum": 0, "maximum": 100}},
-            {"name": "dose", "type": "number", "constraints": {"minimum": -1, "maximum": 1}},
-            {"name": "sex", "type": "string", "categories": ["f", "m", "x"]},
-            {"name": "smoker", "type": "boolean"},
-            {"name": "y", "type": "number", "constraints": {"minimum": -5, "maximum": 5}},
-        ]
-    }
+SCHEMA = schema_of(
+    {"name": "age", "type": "integer", "constraints": {"minimum": 0, "maximum": 100}},
+    numeric("dose", -1, 1),
+    listed("sex", "f", "m", "x"),
+    {"name": "smoker", "type": "boolean"},
+    numeric("y", -5, 5),
 )
 ROWS = 1000
 
@@ -296,13 +293,9 @@ def test_skeletons_have_names_and_types_only(tmp_path: Path) -> None:
         TableSchema.skeleton(tmp_path / "t.csv")
 
 
-CODED = TableSchema.of(
-    {
-        "fields": [
-            {"name": "code", "type": "string", "categories": ["01", "02"]},
-            *[field for field in SCHEMA.content["fields"] if field["name"] in ("age", "y")],
-        ]
-    }
+CODED = schema_of(
+    listed("code", "01", "02"),
+    *[field for field in SCHEMA.content["fields"] if field["name"] in ("age", "y")],
 )
 CODES = "code,age,y\n" + "".join(f"0{1 + k % 2},{k},{k % 5}\n" for k in range(20))
 

@@ -1,8 +1,9 @@
-"""Outputs: a release that was paid for is replaced by no command in silence."""
+"""Files: whole or not at all, and one that somebody may want to keep is replaced by no command."""
 
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,10 @@ import pytest
 from mipselect.cli import releasing
 from mipselect.cli.commands import OWN, runs_of
 from mipselect.cli.declared import declared_of
-from mipselect.disk import whole_file
+from mipselect.disk import whole_file, write_whole
 from mipselect.privacy import Ledger
-from tests.support.commandline import BOUNDS, Run
+from mipselect.tables import TableSchema
+from tests.support.commandline import TABLE, Run
 
 SELECT = ("--target", "y", "--support-size", "2", "--epsilon", "1")
 
@@ -30,58 +32,62 @@ def paid(run: Run, folder: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("dry", [(), ("--dry-run",)])
-@pytest.mark.parametrize("command", ["select", "release", "fit"])
-def test_a_draw_replaces_no_release_and_charges_nothing(
-    run: Run, folder: Path, ledger: Ledger, paid: Path, command: str, dry: tuple[str, ...]
-) -> None:
-    before = paid.read_text()
-    asked = {
-        "select": ("select", folder / "data.csv", *SELECT),
-        "release": ("release", folder / "instance.toml", "--epsilon", "1"),
-        "fit": ("fit", folder / "data.csv", *SELECT, *BOUNDS[:4]),
-    }[command]
-    drawn = (*asked, "--ledger", folder / "study.ledger", "--output", paid, *dry)
-    run(*drawn).failed_with(
-        2, f"--output {paid}: exists; give another name, or "
-        "--replace to replace it"
-    )  # fmt: skip
-    assert paid.read_text() == before
-    assert len(Ledger.open(folder / "study.ledger").entries) == 0
-    assert run(*drawn, "--replace").code == 0
-    assert paid.read_text() != before
-    assert len(Ledger.open(folder / "study.ledger").entries) == (0 if dry else 1)
-
-
-WRITERS: dict[str, tuple[str, ...]] = {
-    "select": ("data.csv", *SELECT, "--ledger", "study.ledger", "--output"),
-    "describe": ("data.csv", "--output"),
-    "solve": ("instance.toml", "--output"),
-    "compare": ("instance.toml", "--output"),
-    "report": ("paid.json", "--output"),
-    "schema": ("to-csv", "begun.json"),
-    "ledger": ("export", "study.ledger", "--output"),
+LEDGER = ("--ledger", "study.ledger")
+NUMBERS = ("--x-bound", "3", "--y-bound", "5")
+WRITERS: dict[str, tuple[tuple[str, ...], str, int | None]] = {
+    "select": (("data.csv", *SELECT, *LEDGER, "--output"), ".txt", None),
+    "release": (("instance.toml", "--epsilon", "1", *LEDGER, "--output"), ".txt", None),
+    "fit": (("data.csv", *SELECT, *NUMBERS, *LEDGER, "--output"), ".txt", None),
+    "evaluate": (("model.json", "other.csv", "--epsilon", "1", *LEDGER, "--output"), ".txt", None),
+    "predict": (("model.json", "data.csv", "--output"), ".csv", 0o600),
+    "describe": (("data.csv", "--output"), ".txt", None),
+    "solve": (("instance.toml", "--output"), ".txt", 0o600),
+    "compare": (("instance.toml", "--output"), ".txt", 0o600),
+    "check": (("data.csv", "--schema", "schema.json", "--output"), ".html", 0o600),
+    "report": (("paid.json", "--output"), ".html", None),
+    "schema": (("to-csv", "schema.json"), ".txt", None),
+    "ledger": (("export", "study.ledger", "--output"), ".txt", 0o600),
 }
-"""Commands by which a file is written, whose name comes last."""
-
-ENDINGS = {"report": ".html"}
+"""Arguments of each, before the name of the file, its ending, and its mode if it is sensitive."""
 
 
 @pytest.mark.parametrize("command", WRITERS)
-def test_no_command_replaces_a_file_of_somebody_else(
+def test_no_command_replaces_a_file_of_somebody_else_or_leaves_half_a_file(
     run: Run, folder: Path, ledger: Ledger, paid: Path, command: str, monkeypatch: Any
 ) -> None:
     monkeypatch.chdir(folder)
-    assert run("describe", "data.csv", "--output", "begun.json").code == 0
-    path = f"hand{ENDINGS.get(command, '.txt')}"
-    Path(path).write_text("kept")
-    asked = (command, *WRITERS[command], path)
+    numbers = dict.fromkeys("abcy", (-5.0, 5.0))
+    TableSchema.of_numbers(numbers).write("schema.json")
+    fit = ("fit", "data.csv", *SELECT, *NUMBERS, "--output", "model.json")
+    assert run(*fit).code == 0
+    Path("other.csv").write_text(TABLE)
+    arguments, ending, mode = WRITERS[command]
+    path = Path(f"hand{ending}")
+    path.write_text("kept")
+    path.chmod(0o640)
+    before = sorted(folder.iterdir())
+    asked = (command, *arguments, str(path))
     words = f"{path}: exists; give another name, or --replace"
-    run(*asked).failed_with(2, words)
-    assert Path(path).read_text() == "kept"
+    for dry in ((), ("--dry-run",)) if command in ("select", "release", "fit") else ((),):
+        run(*asked, *dry).failed_with(2, words)
     assert ledger.entries == ()
+    with pytest.MonkeyPatch.context() as disk:
+        disk.setattr("mipselect.disk.os.fsync", full)
+        outcome = run(*asked, "--replace")
+        assert (outcome.code, "No space left on device" in outcome.err) == (1, True)
+    assert path.read_text() == "kept"
+    assert sorted(folder.iterdir()) == before
+    charged = len(ledger.entries)
     assert run(*asked, "--replace").code == 0
-    assert Path(path).read_text() != "kept"
+    assert len(ledger.entries) == charged + ("study.ledger" in arguments and command != "ledger")
+    assert path.read_text() != "kept"
+    assert sorted(folder.iterdir()) == before
+    # It hands its mode on, but what is sensitive is its owner's.
+    assert path.stat().st_mode & 0o777 == (mode or 0o640)
+
+
+def full(*_: Any) -> None:
+    raise OSError(28, "No space left on device")
 
 
 def test_whatever_writes_a_file_asks_before_it_replaces_one() -> None:
@@ -157,3 +163,38 @@ def test_a_new_file_replaces_none(
     with pytest.raises(FileExistsError), whole_file(path, new=True):
         path.write_bytes(b"first")
     assert {each: each.read_bytes() for each in tmp_path.iterdir()} == {path: b"first"}
+
+
+def test_an_interrupt_after_the_file_is_there_is_an_interrupt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It became an `OSError`: "could not be written, nothing was released"."""
+    replace = os.replace
+
+    def interrupted(*names: Any) -> None:
+        replace(*names)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mipselect.disk.os.replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_whole(tmp_path / "release.json", b"{}")
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"{}"]
+
+
+def test_no_other_thread_writes_for_everybody_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    masks, umask = [], os.umask
+
+    def noted(mask: int) -> int:
+        masks.append(mask)
+        return umask(mask)
+
+    monkeypatch.setattr("mipselect.disk.os.umask", noted)
+    before = umask(0o027)
+    try:
+        write_whole(tmp_path / "report.html", b"")
+    finally:
+        umask(before)
+    assert (tmp_path / "report.html").stat().st_mode & 0o777 == 0o640
+    assert all(mask & 0o027 == 0o027 for mask in masks)
