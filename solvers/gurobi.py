@@ -1,4 +1,4 @@
-"""Gurobi through gurobipy: masters with cuts inside one tree, and whole models from Pyomo.
+"""Gurobi through gurobipy: masters with cuts inside one tree.
 
 gurobipy is imported when it is needed, so that this file says what to install where it is missing.
 """
@@ -27,11 +27,8 @@ from mipselect.backends import (
     SizeLimit,
     SolverStatus,
     Visit,
-    WholeSolution,
     rounded,
 )
-
-from .pyomo_models import solve_in_memory
 
 FEASIBILITY = 1e-9
 """Tolerance on rows, on integrality and on reduced costs; the smallest that Gurobi takes."""
@@ -49,7 +46,6 @@ MASTER_PARAMETERS = {
 RESTRICTED = SizeLimit(
     columns=2000,
     rows=2000,
-    quadratic_columns=200,
     remedy="free for academia, see https://www.gurobi.com/academia",
 )
 """The licence that the wheel of gurobipy carries."""
@@ -171,23 +167,6 @@ class GurobiSolver:
         """Make a new master without cuts."""
         parameters = {"Seed": self.seed, "Threads": self.threads or 0}
         return GurobiMaster(columns, cardinality, _environment(), self.status, parameters)
-
-    def solve(self, model: Any, *, time_limit: float, gap: float) -> WholeSolution:
-        """Minimise a Pyomo model."""
-        import gurobipy
-        from pyomo.contrib.solver.solvers.gurobi.gurobi_persistent import GurobiPersistent
-
-        tolerances = {"FeasibilityTol": FEASIBILITY, "IntFeasTol": FEASIBILITY}
-        return solve_in_memory(
-            GurobiPersistent(),
-            model,
-            time_limit=time_limit,
-            gap=gap,
-            threads=self.threads,
-            nodes="NodeCount",
-            failures=(gurobipy.GurobiError,),
-            options={"Seed": self.seed, **tolerances},
-        )
 
 
 @cache

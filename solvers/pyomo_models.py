@@ -1,4 +1,4 @@
-"""Solvers through Pyomo: any that it knows by a name, for masters and for whole models.
+"""Solvers through Pyomo: any that it knows by a name, for masters.
 
 Pyomo is imported when it is needed, for that takes longer than most searches. Files that it writes
 are sensitive: they are in a folder that only this user can read, which is removed however a solve
@@ -27,7 +27,6 @@ from mipselect.backends import (
     MasterSolution,
     MipStatus,
     SolverStatus,
-    WholeSolution,
     rounded,
 )
 
@@ -54,8 +53,6 @@ class Options:
     ----------
     tolerance : float
         What it is given for rows and integrality, or takes if it has no option.
-    quadratic : bool
-        True if it takes integers with quadratic terms; newer interfaces of Pyomo do not say.
     others : mapping of str to object
         Options with their values.
     """
@@ -67,7 +64,6 @@ class Options:
     threads: str = ""
     seeds: tuple[str, ...] = ()
     time_limit: str = ""
-    quadratic: bool = True
     others: Mapping[str, object] = field(default_factory=dict)
 
     def values(
@@ -87,7 +83,7 @@ OPTIONS = {
     "cbc": Options(
         1e-7, "ratioGap", "allowableGap",
         ("primalTolerance", "dualTolerance", "integerTolerance"),
-        "threads", ("randomSeed", "randomCbcSeed"), quadratic=False,
+        "threads", ("randomSeed", "randomCbcSeed"),
         others={"preprocess": "off", "cutsOnOff": "off", "heuristicsOnOff": "off"},
     ),
     "cplex": Options(
@@ -97,7 +93,7 @@ OPTIONS = {
     ),
     # One thread, and tolerances that cannot be changed. They are absolute: where coefficients are
     # near 10⁴ it loses solutions and says "optimal". The search scales its masters, and proves.
-    "glpk": Options(1e-5, seeds=("seed",), quadratic=False),
+    "glpk": Options(1e-5, seeds=("seed",)),
     "gurobi": Options(
         1e-9, "MIPGap", "MIPGapAbs", ("FeasibilityTol", "IntFeasTol", "OptimalityTol"),
         "Threads", ("Seed",), "TimeLimit",
@@ -107,7 +103,7 @@ OPTIONS = {
         1e-9, "mip_rel_gap", "mip_abs_gap",
         ("primal_feasibility_tolerance", "dual_feasibility_tolerance",
          "mip_feasibility_tolerance"),
-        seeds=("random_seed",), quadratic=False,
+        seeds=("random_seed",),
     ),
     "mosek": Options(
         1e-7, "dparam.mio_tol_rel_gap", "dparam.mio_tol_abs_gap",
@@ -169,13 +165,46 @@ class PyomoMaster(Master):
     def run(self, *, cutoff: float, time_limit: float) -> MasterSolution:
         """Minimise η; the bound is the solver's."""
         self._model.eta.setub(cutoff if math.isfinite(cutoff) else None)
-        found = self._solver.solve_by(
-            self._interface, self._model, time_limit=time_limit, gap=MASTER_GAP
-        )
-        chosen = None
-        if found.found:
-            chosen = rounded(np.array([z.value for z in self._model.z.values()]))
-        return MasterSolution(found.status, chosen, found.bound, found.nodes, found.detail)
+        solver, limit = self._solver, max(time_limit, SMALLEST_LIMIT)
+        if solver.name == "glpk" and math.isfinite(limit):
+            limit = math.ceil(limit)
+        keywords: dict[str, Any] = {} if math.isinf(limit) else {"timelimit": limit}
+        keywords["options"] = solver.options.values(MASTER_GAP, limit, solver.threads, solver.seed)
+        began = time.monotonic()
+        with _silence() as words, _private_files():
+            try:
+                if hasattr(self._interface, "set_instance"):
+                    self._interface.set_instance(self._model)
+                result = self._interface.solve(self._model, load_solutions=False, **keywords)
+                solution = self._read(result)
+            except FAILURES as error:
+                log = words.getvalue().split("\n")
+                last = next((line for line in reversed(log) if line.strip()), "")
+                detail = " ".join(f"{error} {last}".split())
+                solution = MasterSolution(MipStatus.FAILED, None, -math.inf, 0, detail)
+        if solution.status is MipStatus.FAILED and time.monotonic() - began >= time_limit:
+            return replace(solution, status=MipStatus.TIME_LIMIT)
+        return solution
+
+    def _read(self, result: Any) -> MasterSolution:
+        """Read what Pyomo says of a solve, and load the solution if it is called optimal.
+
+        Optimal is what is within the gap. The bound is worse where it is not told, or is that of a
+        relaxation, as CPLEX does if no node was needed.
+        """
+        model, detail = self._model, str(result.solver.termination_condition)
+        status = ENDINGS.get(detail, MipStatus.FAILED)
+        nodes = result.solver.statistics.branch_and_bound.number_of_created_subproblems
+        nodes = nodes if isinstance(nodes, int) else 0
+        if status is not MipStatus.OPTIMAL:
+            return MasterSolution(status, None, -math.inf, nodes, detail)
+        model.solutions.load_from(result, default_variable_value=0.0)
+        chosen = rounded(np.array([z.value for z in model.z.values()]))
+        value, bound = float(model.eta.value), result.problem.lower_bound
+        if not (isinstance(bound, float) and abs(bound) < INFINITE):
+            bound = value
+        gap = MASTER_GAP if self._solver.options.absolute_gap else math.inf
+        return MasterSolution(status, chosen, max(bound, value - gap), nodes, detail)
 
 
 @dataclass(frozen=True)
@@ -216,35 +245,6 @@ class PyomoSolver:
         """Make a new master without cuts."""
         return PyomoMaster(columns, cardinality, self)
 
-    def solve(self, model: Any, *, time_limit: float, gap: float) -> WholeSolution:
-        """Minimise a Pyomo model."""
-        return self.solve_by(interface_of(self.name), model, time_limit=time_limit, gap=gap)
-
-    def solve_by(
-        self, interface: Any, model: Any, *, time_limit: float, gap: float
-    ) -> WholeSolution:
-        """Minimise a Pyomo model, and load the solution if it is called optimal."""
-        limit = max(time_limit, SMALLEST_LIMIT)
-        if self.name == "glpk" and math.isfinite(limit):
-            limit = math.ceil(limit)
-        keywords: dict[str, Any] = {} if math.isinf(limit) else {"timelimit": limit}
-        keywords["options"] = self.options.values(gap, limit, self.threads, self.seed)
-        began = time.monotonic()
-        with _silence() as words, _private_files():
-            try:
-                if hasattr(interface, "set_instance"):
-                    interface.set_instance(model)
-                result = interface.solve(model, load_solutions=False, **keywords)
-                solution = _read(model, result, gap if self.options.absolute_gap else math.inf)
-            except FAILURES as error:
-                log = words.getvalue().split("\n")
-                last = next((line for line in reversed(log) if line.strip()), "")
-                detail = " ".join(f"{error} {last}".split())
-                solution = WholeSolution(MipStatus.FAILED, False, -math.inf, 0, detail)
-        if solution.status is MipStatus.FAILED and time.monotonic() - began >= time_limit:
-            return replace(solution, status=MipStatus.TIME_LIMIT)
-        return solution
-
 
 CbcSolver = partial(PyomoSolver, name="cbc")
 GlpkSolver = partial(PyomoSolver, name="glpk")
@@ -258,27 +258,6 @@ def interface_of(name: str) -> Any:
     place = {"executable": shutil.which(PROGRAMS[name][0])} if name in PROGRAMS else {}
     with _silence():
         return SolverFactory(name, **place)
-
-
-def _read(model: Any, result: Any, gap: float) -> WholeSolution:
-    """Read what Pyomo says of a solve, and load the solution if it is called optimal.
-
-    Optimal is what is within the gap. The bound is worse where it is not told, or is that of a
-    relaxation, as CPLEX does if no node was needed.
-    """
-    import pyomo.environ as pyo
-
-    detail = str(result.solver.termination_condition)
-    status = ENDINGS.get(detail, MipStatus.FAILED)
-    nodes = result.solver.statistics.branch_and_bound.number_of_created_subproblems
-    nodes = nodes if isinstance(nodes, int) else 0
-    if status is not MipStatus.OPTIMAL:
-        return WholeSolution(status, False, -math.inf, nodes, detail)
-    model.solutions.load_from(result, default_variable_value=0.0)
-    value, bound = float(pyo.value(model.objective)), result.problem.lower_bound
-    if not (isinstance(bound, float) and abs(bound) < INFINITE):
-        bound = value
-    return WholeSolution(status, True, max(bound, value - gap), nodes, detail)
 
 
 @cache
@@ -296,12 +275,8 @@ def _status(name: str) -> SolverStatus:
         reason = f"Pyomo does not find {name!r} here, or no licence of it; {LISTING}"
         return SolverStatus(f"pyomo:{name}", usable=False, reason=reason)
     says = getattr(interface, "has_capability", None)
-    able = set()
-    if says is None or says("integer"):
-        able.add(Capability.MILP)
-        if says("quadratic_constraint") if says else PyomoSolver(name=name).options.quadratic:
-            able |= {Capability.MIQP, Capability.MISOCP}
-    return SolverStatus(f"pyomo:{name}", usable=True, capabilities=frozenset(able))
+    able = frozenset({Capability.MILP} if says is None or says("integer") else ())
+    return SolverStatus(f"pyomo:{name}", usable=True, capabilities=able)
 
 
 @contextmanager
@@ -325,51 +300,3 @@ def _private_files() -> Iterator[None]:
             yield
         finally:
             TempfileManager.tempdir = before
-
-
-def solve_in_memory(
-    interface: Any,
-    model: Any,
-    *,
-    time_limit: float,
-    gap: float,
-    threads: int | None,
-    options: dict[str, Any],
-    nodes: str,
-    failures: tuple[type[Exception], ...],
-) -> WholeSolution:
-    """Solve with one of Pyomo's direct interfaces and load the best solution, if there is one.
-
-    `nodes` is what the interface calls the number of nodes, `failures` what the solver raises.
-    """
-    from pyomo.contrib.solver.common.results import TerminationCondition
-
-    try:
-        result = interface.solve(
-            model,
-            time_limit=None if math.isinf(time_limit) else max(time_limit, SMALLEST_LIMIT),
-            threads=threads,
-            rel_gap=0.0,
-            abs_gap=gap,
-            solver_options=options,
-            load_solutions=False,
-            raise_exception_on_nonoptimal_result=False,
-        )
-    except failures as error:
-        return WholeSolution(MipStatus.FAILED, False, -math.inf, 0, str(error))
-    found = result.incumbent_objective is not None
-    if found:
-        result.solution_loader.load_solution()
-    bound = result.objective_bound
-    ended = {
-        TerminationCondition.convergenceCriteriaSatisfied: MipStatus.OPTIMAL,
-        TerminationCondition.provenInfeasible: MipStatus.INFEASIBLE,
-        TerminationCondition.maxTimeLimit: MipStatus.TIME_LIMIT,
-    }.get(result.termination_condition, MipStatus.FAILED)
-    return WholeSolution(
-        ended,
-        found,
-        -math.inf if bound is None else float(bound),
-        int(result.extra_info[nodes]),
-        str(result.termination_condition.name),
-    )

@@ -1,4 +1,4 @@
-"""SCIP through PySCIPOpt: masters to which rows are added, and whole models from Pyomo.
+"""SCIP through PySCIPOpt: masters to which rows are added.
 
 PySCIPOpt is imported when it is needed, so that this file says what to install where it is missing.
 SCIP solves a model on one thread, whatever number is given.
@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
-from typing import Any
 
 import numpy as np
 
@@ -23,11 +22,8 @@ from mipselect.backends import (
     MasterSolution,
     MipStatus,
     SolverStatus,
-    WholeSolution,
     rounded,
 )
-
-from .pyomo_models import solve_in_memory
 
 FEASIBILITY = 1e-7
 """Tolerance on rows, on integrality and on reduced costs."""
@@ -41,7 +37,7 @@ MASTER_PARAMETERS = {
     "limits/absgap": MASTER_GAP,
 }
 
-CAPABILITIES = frozenset({Capability.MILP, Capability.MIQP, Capability.MISOCP})
+CAPABILITIES = frozenset({Capability.MILP})
 
 FAILURES = (Exception,)
 """PySCIPOpt raises nothing more specific."""
@@ -120,53 +116,6 @@ class ScipSolver:
     def master(self, columns: int, cardinality: int) -> ScipMaster:
         """Make a new master without cuts."""
         return ScipMaster(columns, cardinality, self.seed)
-
-    def solve(self, model: Any, *, time_limit: float, gap: float) -> WholeSolution:
-        """Minimise a Pyomo model."""
-        return solve_in_memory(
-            interruptible_scip(),
-            model,
-            time_limit=time_limit,
-            gap=gap,
-            threads=None,
-            nodes="NNodes",
-            failures=FAILURES,
-            options={
-                "randomization/randomseedshift": self.seed,
-                "numerics/feastol": 1e-8,
-                "display/verblevel": 0,
-            },
-        )
-
-
-class WithoutLock:
-    """A SCIP model that lets other threads run while it is solved.
-
-    What its libraries print goes into a pipe, which a thread of Pyomo empties. With the lock of the
-    interpreter held nobody does, and once the pipe is full SCIP waits for ever.
-    """
-
-    def __init__(self, model: Any) -> None:
-        self._model = model
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._model, name)
-
-    def optimize(self) -> None:
-        """Solve the model."""
-        self._model.optimizeNogil()
-
-
-def interruptible_scip() -> Any:
-    """Return Pyomo's interface to SCIP, which solves `WithoutLock`."""
-    from pyomo.contrib.solver.solvers.scip.scip_direct import ScipDirect
-
-    class ScipWithoutLock(ScipDirect):  # type: ignore[misc]
-        def _create_solver_model(self, model: Any, config: Any) -> tuple[Any, Any, bool]:
-            made, loader, has_objective = super()._create_solver_model(model, config)
-            return WithoutLock(made), loader, has_objective
-
-    return ScipWithoutLock()
 
 
 @cache

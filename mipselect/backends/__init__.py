@@ -21,8 +21,6 @@ from mipselect.backends.protocols import (
     Solver,
     SolverStatus,
     Visit,
-    WholeSolution,
-    WholeSolver,
     rounded,
 )
 
@@ -42,8 +40,6 @@ __all__ = [
     "Solver",
     "SolverStatus",
     "Visit",
-    "WholeSolution",
-    "WholeSolver",
     "available_solvers",
     "known_solvers",
     "rounded",

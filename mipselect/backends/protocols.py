@@ -1,8 +1,7 @@
-"""Interface of a MIP back end: a master for the search's cuts, or a solver of whole models.
+"""Interface of a MIP back end: a solver of masters for the search's cuts.
 
-A back end says what it can do in its `SolverStatus`, found out without solving anything, and
-implements `MasterSolver`, `WholeSolver` or both. It proposes choices and bounds and certifies
-nothing: the search proves for itself what it is told.
+A back end says what it can do in its `SolverStatus`, found out without solving anything. It
+proposes choices and bounds and certifies nothing: the search proves for itself what it is told.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -23,8 +22,7 @@ from mipselect.errors import SolverFailure
 class Capability(StrEnum):
     """Ability that a back end may have.
 
-    MILP: it is a `MasterSolver`. MIQP, MISOCP: it is a `WholeSolver` for models with convex
-    quadratic objectives and rows, or with rotated cones. LAZY_CUTS: its masters are `LazyMaster`.
+    MILP: it is a `MasterSolver`. LAZY_CUTS: its masters are `LazyMaster`.
 
     Examples
     --------
@@ -34,8 +32,6 @@ class Capability(StrEnum):
     """
 
     MILP = "milp"
-    MIQP = "miqp"
-    MISOCP = "misocp"
     LAZY_CUTS = "lazy cuts"
 
 
@@ -50,21 +46,18 @@ class SizeLimit:
     Attributes
     ----------
     columns, rows : int
-    quadratic_columns : int
-        Most columns of a model with quadratic terms.
     remedy : str
         Where a larger licence comes from.
 
     Examples
     --------
     >>> from mipselect.backends import SizeLimit, SolverStatus
-    >>> status = SolverStatus("small", True, limit=SizeLimit(2000, 2000, 200, "example.org"))
+    >>> status = SolverStatus("small", True, limit=SizeLimit(2000, 2000, "example.org"))
     >>> status.check_size(65, 30)
     """
 
     columns: int
     rows: int
-    quadratic_columns: int
     remedy: str
 
 
@@ -98,16 +91,12 @@ class SolverStatus:
     capabilities: frozenset[str] = field(default_factory=frozenset)
     limit: SizeLimit | None = None
 
-    def check_size(self, columns: int, rows: int, *, quadratic: bool = False) -> None:
+    def check_size(self, columns: int, rows: int) -> None:
         """Raise `SolverFailure` if the licence does not allow a model of this size."""
-        if self.limit is None:
-            return
-        most = self.limit.quadratic_columns if quadratic else self.limit.columns
-        if columns > most or rows > self.limit.rows:
-            terms = " with quadratic terms" if quadratic else ""
+        if self.limit is not None and (columns > self.limit.columns or rows > self.limit.rows):
             raise SolverFailure(
-                f"{self.name}: its size-limited licence allows {most:,} columns and "
-                f"{self.limit.rows:,} rows{terms}, this model has {columns:,} and {rows:,}: "
+                f"{self.name}: its size-limited licence allows {self.limit.columns:,} columns and "
+                f"{self.limit.rows:,} rows, this model has {columns:,} and {rows:,}: "
                 f"use another solver or a larger licence ({self.limit.remedy})"
             )
 
@@ -306,51 +295,6 @@ class MasterSolver(Solver, Protocol):
 
     def master(self, columns: int, cardinality: int) -> Master:
         """Make a master without cuts."""
-
-
-@dataclass(frozen=True)
-class WholeSolution:
-    """The answer to a whole model, whose variables hold the best solution found.
-
-    Attributes
-    ----------
-    status : MipStatus
-    found : bool
-        Whether a solution was found.
-    bound : float
-        What the solver claims as a lower bound on the objective; ``-inf`` if it claims nothing.
-    nodes : int
-        0 if the solver tells none.
-    detail : str
-
-    Examples
-    --------
-    >>> from mipselect.backends import MipStatus, WholeSolution
-    >>> WholeSolution(MipStatus.OPTIMAL, True, 0.25, 12, "ok").bound
-    0.25
-    """
-
-    status: MipStatus
-    found: bool
-    bound: float
-    nodes: int
-    detail: str
-
-
-class WholeSolver(Solver, Protocol):
-    """A back end for models in Pyomo: linear ones, or those that its capabilities name.
-
-    Examples
-    --------
-    >>> from mipselect.backends import Capability
-    >>> from mipselect.search import known_solvers
-    >>> able = [s for s in known_solvers().values() if Capability.MISOCP in s.capabilities]
-    >>> {status.name for status in able} <= {"gurobi", "scip"}
-    True
-    """
-
-    def solve(self, model: Any, *, time_limit: float, gap: float) -> WholeSolution:
-        """Minimise a Pyomo model, until value and bound differ by at most `gap`, absolutely."""
 
 
 def rounded(values: FloatArray) -> IntArray:

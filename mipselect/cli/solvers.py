@@ -58,7 +58,4 @@ def _limit(solver: SolverStatus) -> str:
     """Describe the largest model that the licence allows, if there is a limit."""
     if solver.limit is None:
         return ""
-    return (
-        f"licence for {solver.limit.columns:,} columns, "
-        f"{solver.limit.quadratic_columns:,} with quadratic terms"
-    )
+    return f"licence for {solver.limit.columns:,} columns"

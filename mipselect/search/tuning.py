@@ -225,16 +225,6 @@ class Refining:
 
 
 @dataclass(frozen=True)
-class WholeModels:
-    """Models of the whole problem for a nonlinear solver."""
-
-    units: float = 1000.0
-    """The objective of no features, in the units of the model."""
-    share_of_tau: float = 0.1
-    """Solvers may stop when value and bound differ by this share of τ."""
-
-
-@dataclass(frozen=True)
 class Tuning:
     """All that steers a search."""
 
@@ -257,7 +247,6 @@ class Tuning:
     dual_points: DualPoints = DualPoints()
     masters: CutMasters = CutMasters()
     refining: Refining = Refining()
-    whole_models: WholeModels = WholeModels()
     without: frozenset[Strategy] = frozenset()
     """Strategies that are left out; `benchmarks/ablation.py` shows what that costs."""
 

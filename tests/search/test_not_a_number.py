@@ -9,9 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from mipselect import Instance, NotCertified, load_instance
-from mipselect.backends.protocols import MipStatus
-from mipselect.errors import SolverFailure
+from mipselect import Instance
 from mipselect.restricted.fenchel import FenchelBounds
 from mipselect.restricted.gram import KnownGram
 from mipselect.restricted.squared import PreparedSquared
@@ -42,7 +40,6 @@ from mipselect.search.least_squares.near_columns import LiveSets, near_columns
 from mipselect.search.least_squares.node import SquaredNode, squared_node
 from mipselect.search.least_squares.removed_families import bounded_family, node_of, whole_level
 from mipselect.search.least_squares.root_cuts import bound_on_changes, lean_cut, level_bound
-from mipselect.search.monolithic.whole import whole_optimum
 from mipselect.search.neighbourhood import Engine
 from mipselect.search.node import Node
 from mipselect.search.progress import Run
@@ -53,7 +50,7 @@ from mipselect.search.soft.totals import Totals
 from mipselect.search.strategies import Strategy
 from mipselect.search.tree import TreeSearch
 from mipselect.search.tuning import TUNING
-from tests.support.scripted_solvers import Scripted, ScriptedWhole, change_of, weak_levels
+from tests.support.scripted_solvers import Scripted, change_of, weak_levels
 from tests.support.searches import supports_by, tree_of, tuned
 
 BAD = [math.nan, math.inf, -math.inf]
@@ -254,11 +251,6 @@ def test_what_a_back_end_reports(bad: float, chosen: bool) -> None:
     pool = supports_by(instance, 3, Scripted(change_of(**fields)), 0.0, enumerated=0)
     assert pool.values == pytest.approx(values[:3], rel=1e-9)
     assert pool.rest_bound <= values[3] * (1.0 + 1e-9)
-
-
-def test_what_a_solver_of_whole_models_reports(bad: float) -> None:
-    with pytest.raises((NotCertified, SolverFailure), match=r"could only prove|bound is wrong"):
-        whole_optimum(load_instance("tiny-plain"), solver=ScriptedWhole(MipStatus.OPTIMAL, bad))
 
 
 def dual_bounds(part: str, bad: float) -> FenchelBounds:

@@ -11,14 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyomo.environ as pyo
 import pytest
 
-from mipselect import available_solvers, load_instance, mistake_levels, whole_model
+from mipselect import available_solvers, load_instance, mistake_levels
 from mipselect.backends.discovery import known_solvers, solver_by_name, usable_solver
 from mipselect.backends.protocols import Capability, MipStatus
 from mipselect.errors import UnknownSolver
-from mipselect.search.monolithic.forms import Form
-from mipselect.search.monolithic.formulations import LeastSquaresModels
 from mipselect_solvers import gurobi, scip
 from mipselect_solvers.pyomo_models import PyomoSolver
 from tests.support.back_ends import back_ends
@@ -68,7 +67,7 @@ def test_optional_packages_are_imported_only_when_needed() -> None:
     python(
         "import sys, mipselect_solvers.gurobi, mipselect_solvers.scip\n"
         "import mipselect_solvers.pyomo_models\n"
-        "import mipselect.search.monolithic.whole\n"
+        "import mipselect.search.whole_model\n"
         "assert not {'gurobipy', 'pyscipopt', 'pyomo'} & set(sys.modules)"
     )
 
@@ -117,9 +116,6 @@ def test_a_solver_that_pyomo_does_not_have_says_how_to_see_which_it_has(
 def test_pyomo_says_what_a_solver_can_do() -> None:
     assert solver_by_name("pyomo:glpk").status.capabilities == {Capability.MILP}
     assert solver_by_name("pyomo:appsi_highs").status.capabilities == {Capability.MILP}
-    for name in ("pyomo:scip_direct", "pyomo:gurobi_direct"):
-        if name.partition(":")[2].partition("_")[0] in available_solvers():
-            assert Capability.MISOCP in solver_by_name(name).status.capabilities
 
 
 def test_options_go_by_the_names_of_the_solver() -> None:
@@ -139,10 +135,10 @@ def test_options_go_by_the_names_of_the_solver() -> None:
 
 
 def test_what_an_interface_of_pyomo_raises_is_a_failure_in_its_words() -> None:
-    """HiGHS takes no quadratic rows, though nothing had asked for its capabilities."""
-    model = whole_model(load_instance("tiny-plain"))
-    found = solver_by_name("pyomo:appsi_highs").solve(model, time_limit=60.0, gap=1e-4)
-    assert (found.status, found.found, found.bound) == (MipStatus.FAILED, False, -math.inf)
+    master = solver_by_name("pyomo:appsi_highs").master(3, 1)
+    master._model.quadratic = pyo.Constraint(expr=master._model.eta**2 <= 1.0)
+    found = master.run(cutoff=math.inf, time_limit=60.0)
+    assert (found.status, found.chosen, found.bound) == (MipStatus.FAILED, None, -math.inf)
     assert "Highs interface does not support expressions of degree" in found.detail
 
 
@@ -169,11 +165,6 @@ def test_what_gurobi_refuses_is_a_failure_in_its_own_words() -> None:
     solution = master.solve(cutoff=math.inf, time_limit=math.inf)
     assert (solution.status, solution.chosen) == (MipStatus.FAILED, None)
     assert "too large for size-limited license" in solution.detail
-    problem = load_instance("paper-p100").prepared
-    model = LeastSquaresModels(problem).build(5, Form.PERSPECTIVE, 1.0)
-    whole = gurobi.GurobiSolver().solve(model, time_limit=math.inf, gap=1e-3)
-    assert (whole.status, whole.found) == (MipStatus.FAILED, False)
-    assert "too large for size-limited license" in whole.detail
 
 
 @pytest.mark.deep

@@ -11,7 +11,6 @@ from mipselect.backends.protocols import (
     MasterSolution,
     MipStatus,
     SolverStatus,
-    WholeSolution,
 )
 from mipselect.problem.instance import Instance
 
@@ -29,22 +28,6 @@ class Scripted:
         solve, change = master.solve, self.change
         master.solve = lambda **limits: change(solve(**limits))
         return master
-
-
-class ScriptedWhole:
-    """A solver of whole models that finds the first features and claims a bound."""
-
-    status = SolverStatus(
-        "scripted", usable=True, capabilities=frozenset({Capability.MIQP, Capability.MISOCP})
-    )
-
-    def __init__(self, status: MipStatus, bound: float, *, found: bool = True) -> None:
-        self.answer = WholeSolution(status, found, bound, 0, "its own words")
-
-    def solve(self, model, *, time_limit: float, gap: float) -> WholeSolution:
-        for j in model.z:
-            model.z[j].set_value(float(j < 3))
-        return self.answer
 
 
 def weak_levels() -> Instance:

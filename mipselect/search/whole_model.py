@@ -28,26 +28,35 @@ Pyomo is imported when it is needed, for that takes longer than most searches.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
-from mipselect.arrays import FloatArray, IntArray
+from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.problem.instance import Instance
 from mipselect.restricted.box_dual import PreparedBoxDual
 from mipselect.restricted.features import Features, plain_features
 from mipselect.restricted.grouping import FeatureProblem
 from mipselect.restricted.squared import PreparedSquared
-from mipselect.search.monolithic.forms import Form
-from mipselect.search.tuning import TUNING, WholeModels
 from mipselect.validation import checked_choice
+
+UNITS = 1000.0
+"""The objective of no features, in the units of the model."""
 
 EIGENVALUE_SHARE = 1.0 - 1e-6
 """So much of the least eigenvalue is δ: rounding must not make G - δI indefinite."""
 
 SMALLEST_EIGENVALUE = 1e-12
 """Relative to the largest one; smaller ones are zero up to rounding."""
+
+
+class Form(StrEnum):
+    """Ways in which the binary variables switch the coefficients."""
+
+    PERSPECTIVE = "perspective"
+    BIG_M = "big-m"
 
 
 @np.errstate(all="ignore")
@@ -92,7 +101,9 @@ def whole_model(instance: Instance, formulation: str = "perspective") -> Any:
     """
     form = Form(checked_choice(formulation, "formulation", list(map(str, Form))))
     models = models_of(instance)
-    return models.build(instance.support_size, form, unit_of(models, TUNING.whole_models))
+    # A problem whose value is zero without features has no unit.
+    scale = UNITS / models.baseline if models.baseline > 0.0 else 1.0
+    return models.build(instance.support_size, form, scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,11 +116,6 @@ class LeastSquaresModels:
     def baseline(self) -> float:
         """The value of no features, d/2n."""
         return self.problem.target_norm / (2.0 * self.problem.n)
-
-    def size(self, form: Form) -> tuple[int, int]:
-        """Return how many columns and rows the model has, at most."""
-        p = self.problem.features.size
-        return (4 if form is Form.PERSPECTIVE else 2) * p, 4 * p + 2
 
     def build(self, support_size: int, form: Form, scale: float) -> Any:
         """Build the model of the best support of s features; its objective is c·R.
@@ -178,11 +184,6 @@ class PiecewiseLinearModels:
         box = self.problem.box
         return float(np.mean(np.maximum(box.low * box.y, box.high * box.y)))
 
-    def size(self, form: Form) -> tuple[int, int]:
-        """Return how many columns and rows the model has, at most."""
-        p, n = self.problem.p, self.problem.n
-        return (3 if form is Form.PERSPECTIVE else 2) * p + n, 3 * p + 2 * n + 3
-
     def build(self, support_size: int, form: Form, scale: float) -> Any:
         """Build the model of the best support of s features, as `LeastSquaresModels` does."""
         import pyomo.environ as pyo
@@ -229,11 +230,6 @@ def models_of(instance: Instance) -> Models:
     )
 
 
-def unit_of(models: Models, limits: WholeModels) -> float:
-    """Return c, with which the objective of no features is that many units."""
-    return limits.units / models.baseline if models.baseline > 0.0 else 1.0
-
-
 def switched_coefficients(features: Features, support_size: int) -> Any:
     """Build z ∈ {0,1}^p, Σ z = s, and coefficients |b_k| ≤ z_j of the columns k of j.
 
@@ -272,11 +268,3 @@ def squared_length(model: Any, form: Form) -> Any:
         length = pyo.quicksum(b**2 for b in model.b.values())
     model.norm = pyo.Constraint(expr=length <= 1.0)
     return length
-
-
-def at_distance(model: Any, center: IntArray, distance: int) -> None:
-    """Require that exactly `distance` features of the support lie outside `center`, shape (s,)."""
-    import pyomo.environ as pyo
-
-    kept = pyo.quicksum(model.z[int(j)] for j in center)
-    model.distance = pyo.Constraint(expr=kept == len(center) - distance)

@@ -1,1 +1,0 @@
-"""Whole models in Pyomo, solved at once by a MIP solver."""
