@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 from mipselect.cli.declared import argument, command, group, option, options, required
-from mipselect.cli.ledger_entry import (
-    charged_report,
-    ledger_entry,
-    opened,
-    print_charged,
-    relation_of,
-)
+from mipselect.cli.ledger_entry import Result, charge_and_deliver, opened, relation_of
 from mipselect.cli.options import PRIVACY_PANEL, ChargeOptions, check_seed, stated
 from mipselect.cli.output import NOT_PRIVATE, Delivery, banner, check_output, heading, line
 from mipselect.cli.progress import Spinner
@@ -24,6 +19,9 @@ from mipselect.errors import about
 from mipselect.json_objects import read_json
 from mipselect.privacy.guarantee import ROW, Guarantee, checked_relation
 from mipselect.validation import checked_budget
+
+if TYPE_CHECKING:
+    from mipselect.privacy import Ledger
 
 EXAMPLES = """Examples:
 
@@ -118,7 +116,8 @@ def evaluate(arguments: EvaluateArguments) -> None:
     # A file of `ModelRelease.save` names no table.
     seen = Path(str(stored.get("data"))).name == name
     notes = warnings(head, promised, unit, ledger, doubts=[OF_THE_FIT.format(name)] * seen)
-    with ledger_entry(ledger, head) as noting:
+
+    def draw(paying: Ledger | None) -> Result:
         with about(str(arguments.model)), Spinner(f"reading {table.data}"):
             quality = evaluate_model(
                 model,
@@ -127,20 +126,10 @@ def evaluate(arguments: EvaluateArguments) -> None:
                 schema=schema,
                 relation=relation,
                 unit_rule=arguments.unit_rule,
-                ledger=noting,
+                ledger=paying,
                 random_state=charge.seed,
             )
-        guarantee, charged = quality.guarantee, charged_report(ledger)
-        report = {
-            **head,
-            "sensitive": not guarantee.private,
-            "private": guarantee.private,
-            "guarantee": guarantee.to_dict(),
-            "protected_unit": unit,
-            "quality": quality.to_dict(),
-            "notes": notes,
-            "ledger": charged,
-        }
+        guarantee = quality.guarantee
 
         def show(console: Console) -> None:
             if not guarantee.private:
@@ -152,8 +141,15 @@ def evaluate(arguments: EvaluateArguments) -> None:
                 line(console, text)
             if unit != ROW:
                 line(console, f"{people_in_words(unit, arguments.unit_rule)}.")
-            print_charged(console, charged)
 
-        delivery.deliver(report, show)
-    if not quality.beats_chance:
-        say(f"warning: {quality.verdict}")
+        report = {
+            "private": guarantee.private,
+            "guarantee": guarantee.to_dict(),
+            "quality": quality.to_dict(),
+        }
+        doubts = () if quality.beats_chance else (quality.verdict,)
+        return Result(report=report, show=show, warnings=doubts)
+
+    asked = {**head, "protected_unit": unit, "notes": notes}
+    for doubt in charge_and_deliver(ledger, asked, {}, draw, delivery).warnings:
+        say(f"warning: {doubt}")

@@ -1,4 +1,4 @@
-"""A selection and a model of a table, planned before a row is read, and drawn as one release."""
+"""What was typed after `mipselect fit` as a plan, which reads no row; its draw is a model."""
 
 from __future__ import annotations
 
@@ -9,26 +9,66 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from rich.console import Console
 
-from mipselect.cli.output import NOT_PRIVATE, heading, line
-from mipselect.cli.releasing import NOT_SPENT, ReleasePlan, Result, spent_by, without_numbers
+from mipselect import regression
+from mipselect.cli.arguments import default_method
+from mipselect.cli.cautions import note_of_the_target
+from mipselect.cli.declared import given, refuse
+from mipselect.cli.fit import FitArguments
+from mipselect.cli.inputs import ProblemSource
+from mipselect.cli.ledger_entry import Result, check_ledger, opened, relation_of
+from mipselect.cli.options import check_seed, option_named
+from mipselect.cli.output import NOT_PRIVATE, check_output, heading, line
+from mipselect.cli.release_file import released_features
+from mipselect.cli.releasing import ReleasePlan
+from mipselect.cli.start import say
+from mipselect.cli.table_options import (
+    HAS_SCHEMA,
+    LOSS_OF_CLASSES,
+    LOSS_OF_NUMBERS,
+    NEEDS_SCHEMA,
+    DivisionOptions,
+    ModelOptions,
+    Regression,
+)
+from mipselect.errors import InvalidInput, about
+from mipselect.mechanisms.base import Mechanism
 from mipselect.privacy import Guarantee, Ledger
-from mipselect.privacy.guarantee import amount
+from mipselect.privacy.guarantee import amount, checked_relation
 from mipselect.problem.problem import Problem
+from mipselect.problem.scores import LOSS
 from mipselect.problem.stored import StoredData
 from mipselect.regression import ModelRelease, SelectThenRegress
+from mipselect.regression.base import PrivateLinearModel
 from mipselect.regression.coefficients import LEVEL, CoefficientTable, summary_text
 from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.plan import TablePlan
-from mipselect.regression.shares import share_of_selection
+from mipselect.regression.ranges import ADVICE, PRIVATE, PUBLIC, WAYS
+from mipselect.regression.shares import SHARE_OF_PRIVATE_RANGES, share_of_selection
+from mipselect.regression.smooth_losses import regression_loss
 from mipselect.reports.released import ReportedRelease
 from mipselect.search.progress import ProgressCallback
+from mipselect.selectors import BY_NAME
 from mipselect.selectors.all_features import AllFeaturesSelector
-from mipselect.selectors.base import PrivateSelector
+from mipselect.tables.numbers import header, read_table
+from mipselect.tables.public_map import TableQuestion
+from mipselect.tables.schema import TableSchema
+from mipselect.validation import (
+    checked_choice,
+    checked_delta,
+    checked_integer,
+    checked_scale,
+    listed,
+)
 
-ALL_FEATURES = "all-features"
-"""Name of the method in reports and ledgers where nothing is drawn."""
+NO_RANGES = "ranges that nobody stated are drawn with a part of epsilon, and released"
+
+FOR_DELTA = (
+    "--delta is spent on --regression adassp, which has intervals; without it --regression "
+    "objective has none and mostly predicts better"
+)
 
 NO_MODEL = (
     "no model was released, for the private test failed; the features and the budget are spent all "
@@ -37,6 +77,264 @@ NO_MODEL = (
 
 ELSEWHERE = "the file of --output has them"
 
+RESIDUAL_BOUND = 0.25
+ROUNDS = 8
+"""Rounds of boosted AdaSSP, for a target in [-1, 1]; by experiment too."""
+
+
+def plan_of(arguments: FitArguments) -> tuple[FitPlan, ProblemSource]:
+    """Check all that can be checked before a row is drawn from, and divide ε and δ.
+
+    Raises
+    ------
+    InvalidInput
+        Naming the option.
+    BudgetExceeded, RelationMismatch
+        From the ledger.
+    """
+    table, charge, numbers = arguments.table, arguments.charge, arguments.numbers
+    schema = None if table.schema is None else TableSchema.read(table.schema)
+    ledger = opened(charge.ledger)
+    check_seed(charge.seed)
+    if (arguments.support_size is None) == (arguments.features_of is None):
+        raise InvalidInput("--support-size or --features-of must be given: one of them")
+    # Ranges are drawn where it is asked, or none is given and there is no schema.
+    private = all(bound is None for bound in (schema, numbers.x_bound, numbers.y_bound))
+    if arguments.ranges is not None:
+        private = checked_choice(arguments.ranges, "--ranges", WAYS) == PRIVATE
+    two = schema is not None and len(schema.field(table.target, "target").category_names) == 2
+    fitter, regression = fitter_of(
+        arguments.model,
+        arguments.division,
+        of_classes=two,
+        fit_intercept=not arguments.question.no_intercept,
+        method=default_method(ledger),
+        score=arguments.scores.score,
+        epsilon=arguments.epsilon,
+        relation=relation_of(ledger, charge.relation),
+        ranges=PRIVATE if private else PUBLIC,
+    )
+    source, question = _table(arguments, schema, private=private)
+    size, released = arguments.support_size, None
+    read = [*table.files, *charge.ledger.files]
+    if arguments.features_of is not None:
+        released = released_features(arguments.features_of, table.target)
+        question, read = _about(question, released, table.data), [*read, arguments.features_of]
+        size = len(question.without_ranges.features)
+    check_output(arguments.delivery.output, read, replace=arguments.delivery.replace)
+    p = len(question.without_ranges.features)
+    size = checked_integer(size or 0, f"{table.data}: --support-size", 1, p)
+    fitter.selector.set_params(n_features_to_select=size)
+    seeded = random.SystemRandom() if charge.seed is None else random.Random(charge.seed)
+    drawn = fitter.plan_of_table(question, seeded)
+    plan = FitPlan(
+        title=table.title,
+        head={"command": "fit", **table.head},
+        seed=charge.seed,
+        ledger=ledger,
+        method=drawn.method,
+        regression=regression,
+        fitter=fitter,
+        drawn=drawn,
+        rows=source,
+        released=released,
+    )
+    with about("--epsilon and --delta"):
+        promise = drawn.promise
+    check_ledger(ledger, promise)
+    if drawn.ranges is not None:
+        say(f"note: {NO_RANGES}. {ADVICE}.")
+    if regression != arguments.model.way.value:
+        say(f"note: {FOR_DELTA}.")
+    note_of_the_target(question.schema, table.target)
+    return plan, ProblemSource(plan.problem, plan.data)
+
+
+def fitter_of(
+    model: ModelOptions,
+    division: DivisionOptions,
+    *,
+    of_classes: bool,
+    fit_intercept: bool,
+    method: str = "permute-and-flip",
+    score: str | None = None,
+    epsilon: float = 1.0,
+    relation: str = "replace-one",
+    ranges: str = PUBLIC,
+) -> tuple[SelectThenRegress, str]:
+    """Make what draws features and coefficients, which divides ε.
+
+    Returned is the regression too. For a δ that a number needs for nothing else it is AdaSSP, which
+    has intervals, unless another model is asked for.
+
+    Parameters
+    ----------
+    model : ModelOptions
+    division : DivisionOptions
+        δ, and shares of ε and of the rows.
+    of_classes : bool
+        Whether the target has two classes.
+    fit_intercept : bool
+    method : str
+    score : str, optional
+        Of the selection.
+    epsilon : float
+        ε of all together.
+    relation, ranges : str
+
+    Raises
+    ------
+    InvalidInput
+        Naming the option.
+    """
+    delta = division.delta
+    if delta is not None and not (of_classes or given(model)):
+        model = replace(model, regression=Regression.ADASSP)
+    way = model.way.value
+    checked_relation(relation, "--relation")
+    if division.range_share is not None and model.way is Regression.TUKEY:
+        raise InvalidInput(
+            f"--range-share does not apply to --regression {way}: it takes ranges as they are"
+        )
+    if ranges == PRIVATE:
+        _check_private_ranges(share_of_selection(division.selection_share, in_blocks=True), score)
+        if relation != "replace-one":
+            raise InvalidInput(
+                f"--relation {relation}: private ranges go with features from blocks of rows, "
+                "under replace-one"
+            )
+    if delta is None and model.needs_delta:
+        raise InvalidInput(f"--delta must be given for --regression {way}")
+    if delta is not None:
+        with about("--delta"):
+            checked_delta(delta)
+        if not model.needs_delta:
+            raise InvalidInput(
+                f"--delta does not apply to --regression {way}, which is pure; --regression adassp "
+                "takes it, and has intervals, of two classes as differences of shares"
+            )
+    selector: Any = BY_NAME[method](score=score)  # type: ignore[call-arg]
+    fitter = SelectThenRegress(
+        selector.check(option_named),
+        _estimator(
+            model,
+            of_classes=of_classes,
+            delta=delta,
+            relation=relation,
+            fit_intercept=fit_intercept,
+        ),
+        epsilon=epsilon,
+        selection_share=division.selection_share,
+        range_share=division.range_share,
+        quality_share=division.quality_share,
+        ranges=ranges,
+    )
+    return fitter.check(option_named), way
+
+
+def _check_private_ranges(share: float, score: str | None) -> None:
+    """Raise `InvalidInput` where ranges cannot be drawn beside a selection."""
+    if share + SHARE_OF_PRIVATE_RANGES >= 1.0:
+        raise InvalidInput(
+            f"--selection-share must be below {1.0 - SHARE_OF_PRIVATE_RANGES:g}, for private "
+            f"ranges cost {SHARE_OF_PRIVATE_RANGES:g} of epsilon; got {share:g}"
+        )
+    if score == LOSS:
+        raise InvalidInput(
+            "ranges that nobody stated can be drawn only where features are drawn from blocks: "
+            "leave out --score loss, or state the ranges, by --schema or by --x-bound and --y-bound"
+        )
+
+
+def _estimator(
+    options: ModelOptions, *, of_classes: bool, delta: float | None, **shared: Any
+) -> PrivateLinearModel:
+    """Make the estimator of the coefficients, whose ε is still to be set.
+
+    Raises
+    ------
+    InvalidInput
+        For a loss that is none, or not of such a target.
+    """
+    if options.needs_delta:
+        shared["delta"] = delta
+    match options.way:
+        case Regression.ADASSP:
+            return regression.AdaSSPRegressor(**shared)
+        case Regression.BOOSTED:
+            shared |= {"residual_bound": RESIDUAL_BOUND, "rounds": ROUNDS}
+            return regression.BoostedAdaSSPRegressor(**shared)
+        case Regression.TUKEY:
+            return regression.TukeyRegressor(**shared)
+    loss = options.loss or (LOSS_OF_CLASSES if of_classes else LOSS_OF_NUMBERS)
+    with about("--model-loss"):
+        if loss != LOSS_OF_CLASSES:
+            regression_loss(loss)
+            return regression.ObjectivePerturbationRegressor(loss=loss, **shared)
+        if not of_classes:
+            raise InvalidInput(f"{loss} is for a target of two classes; this one is a number")
+        return regression.ObjectivePerturbationClassifier(**shared)
+
+
+def _table(
+    arguments: FitArguments, schema: TableSchema | None, *, private: bool
+) -> tuple[Any, TableQuestion]:
+    """Return what rows are read from and what is asked of them.
+
+    Of a table with a schema nothing is read. One of numbers is read whole, but for a dry run its
+    header alone.
+
+    Raises
+    ------
+    InvalidInput
+        For what is wrong with a bound, and then with the file.
+    """
+    table, numbers = arguments.table, arguments.numbers
+    if schema is not None:
+        refuse(numbers, HAS_SCHEMA)
+        return table.source, arguments.question.question_about(schema, table.target)
+    refuse(arguments.question, NEEDS_SCHEMA)
+    bounds = {"--x-bound": numbers.x_bound, "--y-bound": numbers.y_bound}
+    for name, bound in bounds.items():
+        if bound is not None:
+            checked_scale(bound, name)
+    if not private and None in bounds.values():
+        raise InvalidInput(
+            "--schema (begin one with 'mipselect describe') or, for a table of numbers, "
+            "--x-bound and --y-bound must be given: the bounds are public assumptions, chosen "
+            "without looking at the data; or none of them, or --ranges private, and ranges are "
+            "drawn with a part of epsilon"
+        )
+    source: Any = None
+    if arguments.dry_run:
+        names = header(table.source, table.target, numbers.chosen)
+    else:
+        X, y, names = read_table(table.source, table.target, numbers.chosen)
+        source = pa.table({**{name: X[:, j] for j, name in enumerate(names)}, table.target: y})
+    with about(table.data):
+        of_features, of_target = (None if b is None else (-b, b) for b in bounds.values())
+        ranges = {**dict.fromkeys(names, of_features), table.target: of_target}
+        return source, TableQuestion(TableSchema.of_numbers(ranges), table.target)
+
+
+def _about(question: TableQuestion, released: ReportedRelease, data: str) -> TableQuestion:
+    """Return the question about the features of a release and no other.
+
+    Raises
+    ------
+    InvalidInput
+        For a feature that the table has not, or that --never leaves out.
+    """
+    known = {encoder.field.name for encoder in question.without_ranges.features}
+    names = (*released.drawn[0].feature_names, *released.always)
+    for name in names:
+        if name not in known.union(question.always):
+            raise InvalidInput(
+                f"{released.name}: its feature {name!r} is none of {data} here; features: "
+                f"{listed(sorted(known))}"
+            )
+    return question.about({*names, *question.always, question.target})
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FitPlan(ReleasePlan):
@@ -44,48 +342,26 @@ class FitPlan(ReleasePlan):
 
     Attributes
     ----------
-    name, regression : str
-        Of the method and the regression on the command line.
+    regression : str
+        Name on the command line.
     fitter : SelectThenRegress
     drawn : TablePlan
-    delta : float
-        δ of all together.
-    path : str
-        That of the table, as it was given.
-    source : object
-        What its rows are read from; None where no row was read.
+    rows : object
+        What rows are read from; None where no row was read.
     released : ReportedRelease or None
         Where the features are from, if they were not to be drawn.
     """
 
-    name: str
     regression: str
     fitter: SelectThenRegress
     drawn: TablePlan
-    delta: float
-    path: str
-    source: Any = field(repr=False)
+    rows: Any = field(repr=False)
     released: ReportedRelease | None
-
-    @property
-    def method(self) -> PrivateSelector:
-        """Method that selects the features."""
-        return self.drawn.method
 
     @property
     def selects(self) -> bool:
         """False where all features are in, and nothing is drawn of them."""
         return not isinstance(self.method, AllFeaturesSelector)
-
-    @property
-    def method_name(self) -> str:
-        """Name of the method in reports and ledgers."""
-        return self.name if self.selects else ALL_FEATURES
-
-    @property
-    def together(self) -> Guarantee:
-        """See `ReleasePlan`; not private if seeded."""
-        return replace(self.drawn.promise, private=self.seed is None)
 
     @property
     def parts(self) -> dict[str, Guarantee]:
@@ -98,6 +374,7 @@ class FitPlan(ReleasePlan):
     def of_parts(self, together: Guarantee) -> dict[str, Any]:
         """Return a guarantee as part of a JSON object, and those of its parts."""
         return {
+            "private": together.private,
             "guarantee": together.to_dict(),
             **{f"guarantee_of_{name}": part.to_dict() for name, part in self.parts.items()},
         }
@@ -113,7 +390,7 @@ class FitPlan(ReleasePlan):
         bounded = ("coef_bound", "residual_bound", "rounds")
         ranges = self.drawn.ranges
         found = {
-            "method": self.method_name,
+            "method": self.method.name,
             "regression": self.regression,
             "selection_share": share if self.selects else 0.0,
             "range_share": fitter.range_share,
@@ -136,7 +413,7 @@ class FitPlan(ReleasePlan):
     def noted(self) -> Mapping[str, Any]:
         """Entries of a ledger besides the settings of the problem."""
         told = {name: value for name, value in self.settings.items() if value is not None}
-        return {**told, "epsilon": self.fitter.epsilon, "delta": self.delta}
+        return {**told, "epsilon": self.fitter.epsilon, "delta": self.together.delta}
 
     def doubts(self, n: int | None) -> tuple[str, ...]:
         """See `ReleasePlan`."""
@@ -148,45 +425,38 @@ class FitPlan(ReleasePlan):
         share, relation = self.fitter.quality_share, self.drawn.regressor.relation
         if share is None:
             return None
-        source = (
-            random.SystemRandom() if self.seed is None else random.Random(f"quality {self.seed}")
-        )
-        return HeldOut.of_table(self.source, self.drawn.question, share, relation, source)
+        return HeldOut.of_table(self.rows, self.drawn.question, share, relation, self.source)
 
     @property
-    def rows(self) -> Any:
+    def fitted(self) -> Any:
         """Rows that a model is fitted to: all but those that are kept apart."""
-        return self.source if self.apart is None else self.apart.fitted
+        return self.rows if self.apart is None else self.apart.fitted
 
     def problem(self) -> tuple[Problem, int | None]:
         """See `ProblemSource`; the number of rows is told where the score depends on it."""
-        problem, n = self.drawn.scored(self.source).problem()
+        problem, n = self.drawn.scored(self.rows).problem()
         return problem, None if self.drawn.blocks is None else n
 
     def data(self) -> StoredData:
         """See `ProblemSource`; nothing is raised because of the rows."""
-        made = self.drawn.scored(self.rows).made()
-        return StoredData.of_made(Path(self.path), made, self.drawn.of_loss)
+        made = self.drawn.scored(self.fitted).made()
+        return StoredData.of_made(Path(self.head["data"]), made, self.drawn.of_loss)
 
     def total(self, stated: Mapping[str, Guarantee]) -> Guarantee:
         """See `ReleasePlan`."""
-        return self.drawn.promised(stated)
+        return replace(self.drawn.promised(stated), private=self.seed is None)
 
-    def report(self, stated: Mapping[str, Guarantee]) -> Mapping[str, Any]:
+    def planned(self, stated: Mapping[str, Guarantee]) -> tuple[Mapping[str, Any], list[str]]:
         """See `ReleasePlan`."""
-        return {"private": self.seed is None, **self.of_parts(self.together)}
+        return self.of_parts(self.together), self.cost
 
-    def terms(self, stated: Mapping[str, Guarantee], unit: str) -> list[str]:
-        """See `ReleasePlan`."""
-        guarantee = f"Guarantee: {self.together.of_unit(unit)}."
-        return [*self.cost_of_parts(), *self.budget(self.total(stated)), guarantee]
-
-    def cost_of_parts(self) -> list[str]:
-        """See `ReleasePlan`."""
+    @property
+    def cost(self) -> list[str]:
+        """Lines on what each part costs."""
         parts = self.parts
         features = "nothing for the features, which are all that there are"
         if self.selects:
-            features = f"{amount(parts['selection'])} for the features by {self.name}"
+            features = f"{amount(parts['selection'])} for the features by {self.method.name}"
         elif self.released is not None:
             paid = amount(self.released.guarantee)
             features = f"nothing for the features, which {self.released.name} released for {paid}"
@@ -201,27 +471,20 @@ class FitPlan(ReleasePlan):
             found.append(f"Quality: on {apart}, kept apart from the fit, at no further ε.")
         return found
 
-    def draw(self, data: StoredData, ledger: Ledger | None, progress: ProgressCallback) -> Result:
+    def law(self, data: StoredData, progress: ProgressCallback) -> Mechanism[Any]:
         """See `ReleasePlan`."""
-        private = self.seed is None
-        source = random.SystemRandom() if private else random.Random(self.seed)
-        scored, drawn = data.drawn_from(), self.drawn
-        model_of = drawn.model_of(self.rows, scored)
-        with without_numbers(self.method, NOT_SPENT):
-            law = drawn.law(scored, source, progress)
-            law.prepare()
-        with without_numbers(self.method, spent_by(ledger)):
-            sources = (source, source)
-            model = drawn.draw(law, model_of, ledger, sources, private=private)
-            if self.apart is not None:
-                model = self.apart.measured(model)
-        return self._answer(model)
+        return self.drawn.law(data.drawn_from(), self.source, progress)
+
+    def draw(self, law: Mechanism[Any], data: StoredData, ledger: Ledger | None) -> Result:
+        """See `ReleasePlan`."""
+        model_of, sources = self.drawn.model_of(self.fitted, data.drawn_from()), (self.source,) * 2
+        model = self.drawn.draw(law, model_of, ledger, sources, private=self.seed is None)
+        return self._answer(model if self.apart is None else self.apart.measured(model))
 
     def _answer(self, model: ModelRelease) -> Result:
         """Say what is in a model, or in features without one, where the private test failed."""
         table = CoefficientTable.of(model) if model.has_model else None
         report = {
-            "private": model.private,
             **({} if model.private else {"warning": NOT_PRIVATE}),
             **self.of_parts(model.guarantee),
             "has_model": model.has_model,
@@ -231,8 +494,8 @@ class FitPlan(ReleasePlan):
             **({"drawn_ranges": model.drawn_ranges} if model.drawn_ranges else {}),
         }
 
-        def show(console: Console, unit: str) -> None:
-            """Print the model in the units of its table; its guarantee says its own unit."""
+        def show(console: Console) -> None:
+            """Print the model in the units of its table."""
             kind = "released model" if model.private else "drawn model, not private"
             heading(console, f"{self.title}: {kind}")
             for text in summary_text(model, LEVEL, ELSEWHERE).splitlines():
@@ -243,6 +506,8 @@ class FitPlan(ReleasePlan):
                     f"Range of {drawn['field']}: {drawn['minimum']:g} to {drawn['maximum']:g}, "
                     f"private, drawn with ε = {drawn['epsilon']:.6g}.",
                 )
+            for text in self.cost:
+                line(console, text)
 
         quality, warnings = model.quality, tuple[str, ...]()
         if not model.has_model:

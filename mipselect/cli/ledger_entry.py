@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from rich.console import Console
 
 from mipselect import privacy
 from mipselect.cli.options import LedgerOptions
-from mipselect.cli.output import Interrupted, line
+from mipselect.cli.output import Delivery, Interrupted, line
 from mipselect.cli.start import let_signals_raise
 from mipselect.errors import MipselectError
 from mipselect.privacy.guarantee import Guarantee, amount
@@ -81,7 +82,7 @@ def print_charged(console: Console, charged: Mapping[str, Any] | None) -> None:
     if charged is None:
         console.print(NOTHING_REMEMBERS)
         return
-    left = in_words(Guarantee.from_dict(charged["remaining"]))
+    left = left_in_words(Guarantee.from_dict(charged["remaining"]))
     line(
         console,
         f"Ledger {charged['file']}: charged; {left} is left. Its row "
@@ -89,7 +90,7 @@ def print_charged(console: Console, charged: Mapping[str, Any] | None) -> None:
     )
 
 
-def in_words(remaining: Guarantee) -> str:
+def left_in_words(remaining: Guarantee) -> str:
     """Write what is left in a ledger, in what it counts."""
     return amount(remaining) if remaining.rho is None else f"ρ = {remaining.rho:.15g}"
 
@@ -121,9 +122,63 @@ def noted(asked: Mapping[str, Any]) -> dict[str, Any]:
     return told
 
 
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """What was drawn: `report` is part of a JSON object, and `show` prints the same.
+
+    Attributes
+    ----------
+    report : mapping
+        With the key "private".
+    show : callable
+    warnings : tuple of str
+        Sentences for standard error.
+    """
+
+    report: Mapping[str, Any]
+    show: Callable[[Console], None]
+    warnings: tuple[str, ...] = ()
+
+
+def charge_and_deliver(
+    ledger: Ledger | None,
+    asked: Mapping[str, Any],
+    more: Mapping[str, Any],
+    draw: Callable[[Ledger | None], Result],
+    delivery: Delivery,
+    settings: Callable[[Console], None] = lambda console: None,
+) -> Result:
+    """Draw, at the charge of a ledger, and deliver the answer with its place in the ledger.
+
+    Parameters
+    ----------
+    ledger, asked, more
+        See `ledger_entry`; `asked` is what a report begins with.
+    draw : callable
+        Charges the ledger that it is given, then draws.
+    delivery : Delivery
+    settings : callable
+        Prints what comes last.
+    """
+    with ledger_entry(ledger, asked, more) as noting:
+        answer = draw(noting)
+        charged = charged_report(ledger)
+
+        def render(console: Console) -> None:
+            answer.show(console)
+            print_charged(console, charged)
+            settings(console)
+
+        # Whoever knows the seed can repeat the draw: it is a function of the data.
+        sensitive = not answer.report["private"]
+        report = {**asked, "sensitive": sensitive, **answer.report, "ledger": charged}
+        delivery.deliver(report, render)
+    return answer
+
+
 @contextmanager
 def ledger_entry(
-    ledger: Ledger | None, report: Mapping[str, Any], more: Mapping[str, Any] | None = None
+    ledger: Ledger | None, report: Mapping[str, Any], more: Mapping[str, Any]
 ) -> Iterator[Ledger | None]:
     """Yield the ledger to charge; after an interrupt say whether it was charged.
 
@@ -134,7 +189,7 @@ def ledger_entry(
     ledger : Ledger or None
     report : mapping
         Report of a question, of which an entry has what is `noted`.
-    more : mapping, optional
+    more : mapping
         Further entries.
 
     Raises
@@ -146,7 +201,7 @@ def ledger_entry(
     if ledger is None:
         yield None
         return
-    note = {**noted(report), **(more or {})}
+    note = {**noted(report), **more}
     before = len(ledger.entries)
     try:
         yield ledger.noting(note)

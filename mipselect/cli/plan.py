@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rich.console import Console
 
 from mipselect.cli.declared import command, group, option, options, required
-from mipselect.cli.fit import fitter_of
 from mipselect.cli.output import (
     Delivery,
     check_figure,
@@ -174,6 +173,7 @@ def plan(arguments: PlanArguments) -> None:
     left out. One line says whether to state typical ranges or to draw private
     ones. For other numbers of rows call it again.
     """
+    from mipselect.cli.fit_plan import fitter_of
     from mipselect.planning.fit import plan_fit, range_advice
     from mipselect.planning.selection import plan_selection
     from mipselect.planning.simulation import MOST_TABLES, Guesses, Question

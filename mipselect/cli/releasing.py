@@ -5,26 +5,25 @@ from __future__ import annotations
 import math
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from mipselect.backends.discovery import NATIVE, solver_by_name
-from mipselect.cli.arguments import check_sizes, default_method, flags_of, method_asked_for
+from mipselect.cli.arguments import check_sizes, default_method, method_asked_for
 from mipselect.cli.cautions import note_of_the_table, warnings
 from mipselect.cli.ledger_entry import (
-    charged_report,
+    Result,
+    charge_and_deliver,
     check_ledger,
-    ledger_entry,
+    left_in_words,
     opened,
-    print_charged,
 )
-from mipselect.cli.ledger_entry import in_words as left_in_words
-from mipselect.cli.options import AUTO, SupportDrawOptions, check_seed
+from mipselect.cli.options import SupportDrawOptions, check_seed
 from mipselect.cli.output import NOT_PRIVATE, Delivery, banner, heading, line, print_table
 from mipselect.cli.progress import Watch
 from mipselect.cli.start import say
@@ -37,17 +36,13 @@ from mipselect.errors import (
     about,
 )
 from mipselect.grid import MOST_ROWS
-from mipselect.mechanisms.base import Mechanism, Support
-from mipselect.parameters import parameters_of
+from mipselect.mechanisms.base import Mechanism
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.guarantee import ROW, amount
 from mipselect.privacy.public_fields import PUBLIC_FIELDS, in_words
-from mipselect.privacy.randomness import Rng
 from mipselect.problem.problem import Problem
 from mipselect.problem.stored import StoredData
 from mipselect.search.progress import ProgressCallback
-from mipselect.search.supports import number_of_listed
-from mipselect.selectors import MistakesSelector, TopRSelector
 from mipselect.selectors.all_features import AllFeaturesSelector
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector, asked_sizes
@@ -58,27 +53,8 @@ from mipselect.validation import checked_integer, listed, sizes_in_words
 
 if TYPE_CHECKING:
     from mipselect.cli.inputs import ProblemSource
-    from mipselect.selectors import MCMCSelector
 
 MOST_DRAWS = 100_000
-
-
-@dataclass(frozen=True, kw_only=True)
-class Result:
-    """Releases that were drawn: `report` is part of a JSON object, and `show` prints the same.
-
-    Attributes
-    ----------
-    report : mapping
-    show : callable
-        Takes the console, and the unit of whose rows the guarantee is.
-    warnings : tuple of str
-        Sentences for standard error.
-    """
-
-    report: Mapping[str, Any]
-    show: Callable[[Console, str], None]
-    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -95,22 +71,15 @@ class ReleasePlan(ABC):
         A seed takes the privacy away.
     ledger : Ledger or None
         Pays for all of it at once, and remembers it.
+    method : PrivateSelector
+        Selects the features.
     """
 
     title: str
     head: Mapping[str, Any]
     seed: int | None
     ledger: Ledger | None
-
-    @property
-    @abstractmethod
-    def method(self) -> PrivateSelector:
-        """Method that selects the features."""
-
-    @property
-    @abstractmethod
-    def together(self) -> Guarantee:
-        """Guarantee of all that is drawn, from options alone; under add-remove n is private."""
+    method: PrivateSelector
 
     @property
     @abstractmethod
@@ -131,12 +100,31 @@ class ReleasePlan(ABC):
         """Return the guarantee of all, from what the method states: a ρ once p is known."""
 
     @abstractmethod
-    def report(self, stated: Mapping[str, Guarantee]) -> Mapping[str, Any]:
-        """Return the planned draws and their guarantee, as part of a JSON object."""
+    def planned(self, stated: Mapping[str, Guarantee]) -> tuple[Mapping[str, Any], list[str]]:
+        """Return the planned draws and their guarantee as part of a JSON object, and in lines."""
 
     @abstractmethod
-    def terms(self, stated: Mapping[str, Guarantee], unit: str) -> list[str]:
-        """Say the same in lines."""
+    def law(self, data: StoredData, progress: ProgressCallback) -> Mechanism[Any]:
+        """Make the law that features are drawn from; nothing is drawn. Sensitive."""
+
+    @abstractmethod
+    def draw(self, law: Mechanism[Any], data: StoredData, ledger: Ledger | None) -> Result:
+        """Charge the ledger, if there is one, and draw."""
+
+    @property
+    def together(self) -> Guarantee:
+        """Guarantee of all that is drawn, from options alone; under add-remove n is private."""
+        return self.total(self.method.guarantees)
+
+    @property
+    def hides_n(self) -> bool:
+        """True if the number of rows is private."""
+        return self.together.relation == "add-remove"
+
+    @cached_property
+    def source(self) -> random.Random:
+        """Source of all random choices."""
+        return random.SystemRandom() if self.seed is None else random.Random(self.seed)
 
     def budget(self, total: Guarantee) -> list[str]:
         """Say what the ledger has left, and what a draw would leave, in what it counts."""
@@ -146,29 +134,9 @@ class ReleasePlan(ABC):
         words = f"{left_in_words(left)} left, and would have {left_in_words(after)}"
         return [f"Budget: the ledger has {words}."]
 
-    def cost_of_parts(self) -> list[str]:
-        """Say what was drawn cost, where the answer does not say it."""
-        return []
-
-    @abstractmethod
-    def draw(self, data: StoredData, ledger: Ledger | None, progress: ProgressCallback) -> Result:
-        """Charge the ledger, if there is one, and draw.
-
-        Raises
-        ------
-        NotCertified, ConditionNotMet, SolverFailure, BoundViolated
-            Without any number in the message: such numbers are sensitive.
-        """
-
-    @property
-    def hides_n(self) -> bool:
-        """True if the number of rows is private."""
-        return self.together.relation == "add-remove"
-
     def recorded(self, problem: Problem, n: int | None) -> dict[str, Any]:
         """Return what is recorded; raise `InvalidInput` for a problem that is not for the plan."""
-        method, loss = self.method, problem.loss
-        check_sizes(method, problem.n_features, self.title)
+        check_sizes(self.method, problem.n_features, self.title)
         if self.hides_n and "add-remove" not in problem.relations:
             which, has_both = "scores from blocks of rows", "--score loss with public bounds"
             if problem.score == "loss":
@@ -178,23 +146,19 @@ class ReleasePlan(ABC):
                 f"{self.title}: the guarantee of {which} is for replacing one row, and add-remove "
                 f"is asked for: {has_both} has both"
             )
-        by_chain = "--mcmc-radius" in flags_of(type(method))
-        if by_chain and loss is not None and loss.name != "squared":
-            raise InvalidInput(
-                f"{self.title}: --method mcmc is for the squared loss, not {loss.name}"
-            )
         with about(self.title):
-            report = settings_report(problem, method, None if self.hides_n else n)
+            report = settings_report(problem, self.method, None if self.hides_n else n)
         if (units := problem.units) is not None and units.protected_unit != ROW:
             report["unit_rule"] = units.unit_rule
         return {**report, **self.settings}
 
-    def cautions(self, problem: Problem, recorded: Mapping[str, Any], n: int | None) -> list[str]:
+    def cautions(self, problem: Problem, n: int | None) -> list[str]:
         """Say what comes before a draw; it depends on what is public alone."""
         if self.ledger is not None or self.seed is None:
             note_of_the_table(self.head, problem.feature_names)
-        known, unit = None if self.hides_n else n, unit_of(recorded)
-        return warnings(self.head, self.together, unit, self.ledger, known, self.doubts(known))
+        known = None if self.hides_n else n
+        doubts = self.doubts(known)
+        return warnings(self.head, self.together, unit_of(problem), self.ledger, known, doubts)
 
     def near_chance(self, problem: Problem, n: int | None) -> tuple[bool | None, list[str]]:
         """Return whether no n rows can make a draw good, None if unknown; and what to say of it."""
@@ -216,18 +180,19 @@ class ReleasePlan(ABC):
         Where the number of rows is known and public it is told if the draw would stay near chance.
         """
         problem, n = source.problem()
-        recorded = self.recorded(problem, n)
-        notes = self.cautions(problem, recorded, n)
+        recorded, notes = self.recorded(problem, n), self.cautions(problem, n)
         with about(self.title):
             stated = self.method.stated(self.method.problem(problem))
             total = self.total(stated)
+        report, lines = self.planned(stated)
 
         def render(console: Console) -> None:
             if self.seed is not None:
                 banner(console, NOT_PRIVATE)
             nothing = "no row was read, nothing drawn and nothing spent"
             heading(console, f"{self.title}: dry run; {nothing}")
-            for text in self.terms(stated, unit_of(recorded)):
+            guarantee = f"Guarantee: {total.of_unit(unit_of(problem))}."
+            for text in (*lines, *self.budget(total), guarantee):
                 line(console, text)
             print_settings(console, recorded)
 
@@ -238,48 +203,31 @@ class ReleasePlan(ABC):
                 "remaining": ledger.remaining.to_dict(),
                 "would_remain": ledger.after(total).to_dict(),
             }
-        report = {
-            **self.head,
-            "dry_run": True,
-            "sensitive": False,
-            **self.report(stated),
-            **recorded,
-            "notes": notes,
-            "ledger": left,
-        }
-        delivery.deliver(report, render)
+        begun = {**self.head, "dry_run": True, "sensitive": False}
+        delivery.deliver({**begun, **report, **recorded, "notes": notes, "ledger": left}, render)
         return self.near_chance(problem, n)[1]
 
     def _drawn(self, source: ProblemSource, delivery: Delivery) -> list[str]:
         """Read, charge, draw and deliver."""
         data = source.data()
         problem, n = data.problem, data.data.n
-        recorded = self.recorded(problem, n)
-        notes = self.cautions(problem, recorded, n)
-        with ledger_entry(self.ledger, {**self.head, **recorded}, self.noted) as ledger:
+        recorded, notes = self.recorded(problem, n), self.cautions(problem, n)
+        blind, of_little_use = self.near_chance(problem, n)
+        asked = {**self.head, **recorded, "nearly_blind": blind, "notes": notes}
+
+        def draw(ledger: Ledger | None) -> Result:
             with about(self.title), Watch(self.title, details=False) as watch:
-                answer = self.draw(data, ledger, watch)
-            blind, of_little_use = self.near_chance(problem, n)
-            charged = charged_report(self.ledger)
+                with without_numbers(self.method, "no budget is spent"):
+                    law = self.law(data, watch)
+                    law.prepare()
+                charged = "what was charged to the ledger stays charged"
+                with without_numbers(self.method, charged if ledger else "no budget is spent"):
+                    return self.draw(law, data, ledger)
 
-            def render(console: Console) -> None:
-                answer.show(console, unit_of(recorded))
-                print_charged(console, charged)
-                for text in self.cost_of_parts():
-                    line(console, text)
-                print_settings(console, recorded)
+        def settings(console: Console) -> None:
+            print_settings(console, recorded)
 
-            report = {
-                **self.head,
-                # Whoever knows the seed can repeat the draw: it is a function of the data.
-                "sensitive": not answer.report["private"],
-                **answer.report,
-                "nearly_blind": blind,
-                **recorded,
-                "notes": notes,
-                "ledger": charged,
-            }
-            delivery.deliver(report, render)
+        answer = charge_and_deliver(self.ledger, asked, self.noted, draw, delivery, settings)
         return [*of_little_use, *answer.warnings]
 
 
@@ -289,38 +237,31 @@ class SupportPlan(ReleasePlan):
 
     Attributes
     ----------
-    name : str
-        Name of the method on the command line.
-    selector : PrivateSelector
     draws : int
     """
 
-    name: str
-    selector: PrivateSelector
     draws: int
 
     @property
-    def method(self) -> PrivateSelector:
-        """See `ReleasePlan`."""
-        return self.selector
+    def relation(self) -> str:
+        """That of the ledger, if the method states it, else that of the method."""
+        own = self.method.guarantee.relation
+        asked = own if self.ledger is None else self.ledger.relation
+        return asked if asked in self.method.guarantees else own
 
-    @property
-    def one(self) -> Guarantee:
-        """Guarantee of one draw, under the relation of the ledger if the method states it."""
-        method = self.selector
-        relation = method.guarantee.relation if self.ledger is None else self.ledger.relation
-        stated = method.guarantees.get(relation, method.guarantee)
-        return replace(stated, private=self.seed is None)
+    def one(self, stated: Mapping[str, Guarantee]) -> Guarantee:
+        """Return the guarantee of one draw."""
+        one = self.method.guarantees[self.relation]
+        return replace(one, rho=stated.get(self.relation, one).rho, private=self.seed is None)
 
-    @property
-    def together(self) -> Guarantee:
+    def total(self, stated: Mapping[str, Guarantee]) -> Guarantee:
         """See `ReleasePlan`."""
-        return self.one.times(self.draws)
+        return self.one(stated).of_draws(self.draws)
 
     @property
     def cost(self) -> str:
         """One plain sentence on the price."""
-        each, total = amount(self.one), amount(self.together)
+        each, total = amount(self.one({})), amount(self.together)
         if self.draws == 1:
             return f"1 draw at {each}"
         return f"{self.draws} draws at {each} each: {total} in total"
@@ -328,20 +269,14 @@ class SupportPlan(ReleasePlan):
     @property
     def noted(self) -> Mapping[str, Any]:
         """See `ReleasePlan`."""
-        return {"method": self.name, "epsilon": self.selector.epsilon, "draws": self.draws}
-
-    def total(self, stated: Mapping[str, Guarantee]) -> Guarantee:
-        """See `ReleasePlan`."""
-        return self._one(stated).of_draws(self.draws)
-
-    def _one(self, stated: Mapping[str, Guarantee]) -> Guarantee:
-        return replace(self.one, rho=stated.get(self.one.relation, self.one).rho)
+        name, epsilon = self.method.name, self.method.epsilon
+        return {"method": name, "epsilon": epsilon, "draws": self.draws}
 
     def of_draws(self, one: Guarantee) -> dict[str, Any]:
         """Describe draws that have this guarantee each, as part of a JSON object."""
         return {
             "private": self.seed is None,
-            "method": self.name,
+            "method": self.method.name,
             "draws": self.draws,
             "cost": self.cost,
             "guarantee_of_one_draw": one.to_dict(),
@@ -349,33 +284,31 @@ class SupportPlan(ReleasePlan):
             **({} if self.seed is None else {"warning": NOT_PRIVATE}),
         }
 
-    def report(self, stated: Mapping[str, Guarantee]) -> Mapping[str, Any]:
+    def planned(self, stated: Mapping[str, Guarantee]) -> tuple[Mapping[str, Any], list[str]]:
         """See `ReleasePlan`."""
-        return self.of_draws(self._one(stated))
+        words = f"Would be drawn: by {self.method.name}, {self.cost}."
+        return self.of_draws(self.one(stated)), [words]
 
-    def terms(self, stated: Mapping[str, Guarantee], unit: str) -> list[str]:
-        """See `ReleasePlan`."""
-        total, drawn = self.total(stated), f"Would be drawn: by {self.name}, {self.cost}."
-        together = f"Guarantee of all draws together: {total.of_unit(unit)}."
-        return [drawn, *self.budget(total), together]
+    def law(self, data: StoredData, progress: ProgressCallback) -> Mechanism[Any]:
+        """See `ReleasePlan`. Scores are of data as they are, values of clipped data."""
+        method = self.method
+        if isinstance(method, RowsSelector):
+            return method.law(method.problem(data.problem), data.rows(), self.source)
+        assert isinstance(method, ProblemSelector)
+        return method.on(data.drawn_from(), self.source, progress)
 
-    def draw(self, data: StoredData, ledger: Ledger | None, progress: ProgressCallback) -> Result:
+    def draw(self, law: Mechanism[Any], data: StoredData, ledger: Ledger | None) -> Result:
         """See `ReleasePlan`."""
-        rng = None if self.seed is None else random.Random(self.seed)
-        with without_numbers(self.selector, NOT_SPENT):
-            mechanism = law_of(data, self.selector, rng, progress)
-            mechanism.prepare()
-        with without_numbers(self.selector, spent_by(ledger)):
-            drawn = mechanism.releases(self.draws, ledger, rng=rng)
+        drawn = law.releases(self.draws, ledger, rng=self.source)
         # Scores have no names; the features do.
-        names = data.problem.feature_names
+        names, unit = data.problem.feature_names, unit_of(data.problem)
         named = [
             replace(release, feature_names=tuple(names[j] for j in release.support))
             for release in drawn
         ]
         one, private = named[0].guarantee, all(release.private for release in named)
 
-        def show(console: Console, unit: str) -> None:
+        def show(console: Console) -> None:
             if not private:
                 banner(console, NOT_PRIVATE)
             kind = "released supports" if private else "drawn supports, not private"
@@ -393,8 +326,9 @@ class SupportPlan(ReleasePlan):
                 console.print(f"With private randomness this would cost: {self.cost}.")
 
         releases = [release.to_dict() for release in named]
-        report = {**self.of_draws(one), "private": private, "releases": releases}
-        return Result(report=report, show=show)
+        return Result(
+            report={**self.of_draws(one), "private": private, "releases": releases}, show=show
+        )
 
 
 def plan_draws(drawing: SupportDrawOptions, title: str, head: Mapping[str, Any]) -> SupportPlan:
@@ -422,8 +356,7 @@ def plan_draws(drawing: SupportDrawOptions, title: str, head: Mapping[str, Any])
         head=head,
         seed=drawing.seed,
         ledger=ledger,
-        name=name,
-        selector=method_asked_for(name, drawing.epsilon, drawing.of_the_method),
+        method=method_asked_for(name, drawing.epsilon, drawing.of_the_method),
         draws=checked_integer(drawing.draws, "--draws", 1, MOST_DRAWS),
     )
     check_seed(drawing.seed)
@@ -431,25 +364,6 @@ def plan_draws(drawing: SupportDrawOptions, title: str, head: Mapping[str, Any])
         total = replace(plan, seed=None).together
     check_ledger(ledger, total)
     return plan
-
-
-def law_of(
-    given: StoredData, method: PrivateSelector, rng: Rng, progress: ProgressCallback
-) -> Mechanism[Support]:
-    """Return what is drawn from. Scores are of data as they are, values of clipped data."""
-    if isinstance(method, RowsSelector):
-        return method.law(method.problem(given.problem), given.rows(), rng)
-    assert isinstance(method, ProblemSelector)
-    return method.on(given.drawn_from(), rng, progress)
-
-
-NOT_SPENT = "no budget is spent"
-STAYS_CHARGED = "what was charged to the ledger stays charged"
-
-
-def spent_by(ledger: Ledger | None) -> str:
-    """Say what a draw that fails has cost."""
-    return NOT_SPENT if ledger is None else STAYS_CHARGED
 
 
 @contextmanager
@@ -500,11 +414,11 @@ def of_nothing(method: PrivateSelector, problem: Problem) -> str:
     )
 
 
-OF_ROWS = ("top_k", "alpha", "blocks", "mcmc_steps", "mcmc_radius")
-"""Recorded options of the methods here that draw from rows: named as on the command line."""
-
-OF_THE_GUARANTEE = ("relation", "delta")
-"""Options that the guarantee records."""
+METHOD_FIELDS = (
+    *("sizes", "complexity", "pool_size", "tolerance", "solver", "top_k", "alpha", "blocks"),
+    *("mcmc_steps", "mcmc_radius"),
+)
+"""What methods here record; null of the others."""
 
 
 def settings_report(problem: Problem, method: PrivateSelector, n: int | None) -> dict[str, Any]:
@@ -521,43 +435,23 @@ def settings_report(problem: Problem, method: PrivateSelector, n: int | None) ->
     public = asked.public()
     if "always" in public:
         public["always_counts"] = method.looks_at_always
-    known = n is not None and isinstance(method, ProblemSelector)
-    report = {
+    scored = n is not None and isinstance(method, ProblemSelector)
+    return {
         "n": n,
         **public,
-        "sizes": None if sizes is None else list(sizes),
-        "complexity": None,
         "number_of_supports": sum(
             math.comb(asked.n_features, size) for size in sizes or [asked.support_size]
         ),
-        "sensitivity": asked.sensitivity(n) if known and n is not None else None,
-        **dict.fromkeys(("pool_size", "tolerance", "solver", *OF_ROWS)),
+        "sensitivity": asked.sensitivity(n) if scored and n is not None else None,
+        **dict.fromkeys(METHOD_FIELDS),
+        **method.recorded(asked),
+        "mipselect": version("mipselect"),
     }
-    if isinstance(method, ExactDrawSelector) and len(method.sizes or ()) > 1:
-        report["complexity"] = method.complexity
-    if isinstance(method, TopRSelector | MistakesSelector):
-        search = method.search
-        report["tolerance"] = search.proven_tolerance
-        name = NATIVE if search.solver == AUTO else search.solver
-        ours = name == NATIVE
-        release = version("mipselect") if ours else solver_by_name(name).status.version
-        report["solver"] = {"name": name, "version": release}
-        if isinstance(method, TopRSelector) or method.test_epsilon is not None:
-            report["pool_size"] = number_of_listed(asked, search.pool_size)
-    if isinstance(method, RowsSelector):
-        for name, own in parameters_of(method).items():
-            key = (own.flag or "").removeprefix("--").replace("-", "_")
-            if key and key not in OF_THE_GUARANTEE:
-                report[key] = getattr(method, name)
-    if "--mcmc-radius" in flags_of(type(method)):
-        report["mcmc_radius"] = cast("MCMCSelector", method).radius_of(asked)
-    return {**report, "mipselect": version("mipselect")}
 
 
-def unit_of(settings: Mapping[str, Any]) -> str:
+def unit_of(problem: Problem) -> str:
     """Return the unit that a guarantee is about: "row", or the field of the privacy unit."""
-    unit: str = settings.get("protected_unit", ROW)
-    return unit
+    return ROW if problem.units is None else problem.units.protected_unit
 
 
 def print_settings(console: Console, settings: Mapping[str, Any]) -> None:
@@ -569,7 +463,9 @@ def print_settings(console: Console, settings: Mapping[str, Any]) -> None:
         told["solver"] = f"{solver['name']} {solver['version']}"
     line(console, f"Settings: {'; '.join(in_words(*each) for each in told.items())}")
     if "unit_rule" in settings:
-        line(console, f"People: {people_in_words(unit_of(settings), settings['unit_rule'])}")
+        line(
+            console, f"People: {people_in_words(settings['protected_unit'], settings['unit_rule'])}"
+        )
     if settings["features"] is not None:
         line(console, f"Features: {listed(settings['features'])}")
     if "always" in settings:

@@ -126,17 +126,17 @@ def table_asked_of(
         refuse(question, NEEDS_SCHEMA)
     else:
         refuse(numbers, HAS_SCHEMA)
-        refuse_bounds(bounds, method, plan.name)
+        refuse_bounds(bounds, method, method.name)
         of_loss = bool(bounds or question.ranges or question.no_intercept)
     if not isinstance(method, ProblemSelector):
-        refuse(replace(arguments.scores, loss=None), f"does not apply to --method {plan.name}")
+        refuse(replace(arguments.scores, loss=None), f"does not apply to --method {method.name}")
     else:
-        of_loss = of_loss or plan.one.relation == "add-remove"
+        of_loss = of_loss or plan.relation == "add-remove"
         blocks = blocks_for(arguments.scores, scales, method, of_loss=of_loss, seed=plan.seed)
     if blocks is None:
-        settings |= chosen_loss(arguments.scores.loss, method, plan.name)
+        settings |= chosen_loss(arguments.scores.loss, method, method.name)
         if schema is None:
-            settings |= _checked_bounds(bounds, plan)
+            settings |= _checked_bounds(bounds, method)
         else:
             settings |= {**bounds, "intercept": not question.no_intercept}
     if schema is None:
@@ -169,21 +169,21 @@ def _support_size(arguments: SelectArguments, method: PrivateSelector) -> int:
     return size
 
 
-def _checked_bounds(given: dict[str, float], plan: SupportPlan) -> dict[str, float]:
+def _checked_bounds(given: dict[str, float], method: PrivateSelector) -> dict[str, float]:
     """Return the bounds that the method needs, all given and in their range, and no other."""
     from mipselect.cli.arguments import flags_of, refuse_bounds
     from mipselect.selectors.problem import ProblemSelector
 
-    refuse_bounds(given, plan.method, plan.name)
-    missing = [option_named(name) for name in plan.method.bounds if name not in given]
-    if "--coef-bound" in missing and "--mcmc-radius" in flags_of(type(plan.method)):
+    refuse_bounds(given, method, method.name)
+    missing = [option_named(name) for name in method.bounds if name not in given]
+    if "--coef-bound" in missing and "--mcmc-radius" in flags_of(type(method)):
         missing[-1] += " (or --mcmc-radius)"
     if missing:
         raise InvalidInput(
             "--schema (begin one with 'mipselect describe') or, for a table of numbers, "
             f"{', '.join(missing)} must be given: the bounds are public assumptions, chosen "
             "without looking at the data; a default derived from the data would leak"
-            + ("; --score blocks needs none" if isinstance(plan.method, ProblemSelector) else "")
+            + ("; --score blocks needs none" if isinstance(method, ProblemSelector) else "")
         )
     for name, value in given.items():
         checked_positive(value, option_named(name))

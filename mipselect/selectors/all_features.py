@@ -26,6 +26,8 @@ class AllFeaturesSelector(CostsNothing, PrivateSelector):
     draw p out of p features.
     """
 
+    name = "all-features"
+
     @property
     def bounds(self) -> tuple[str, ...]:
         """None."""

@@ -103,6 +103,10 @@ class PrivateSelector(PrivateDraw):
         """
         return self.guarantees
 
+    def recorded(self, problem: Problem) -> dict[str, Any]:
+        """Return the options that a release records, by their keys in a report; all public."""
+        return {}
+
     def chance_level(self, problem: Problem, n: int) -> ChanceLevel | None:
         """Find from public numbers whether n rows can make a support likely; None if unknown.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -95,6 +95,11 @@ class ExactDrawSelector(ProblemSelector):
     def problem(self, problem: Problem) -> Problem:
         """Return the same with the largest size that may be drawn."""
         return problem.with_support_size(checked_sizes(self.sizes, problem)[-1])
+
+    def recorded(self, problem: Problem) -> dict[str, Any]:
+        """See `PrivateSelector`."""
+        sizes = None if self.sizes is None else list(self.sizes)
+        return {"sizes": sizes, "complexity": self.complexity if len(sizes or ()) > 1 else None}
 
     def chance_level(self, problem: Problem, n: int) -> ChanceLevel | None:
         """See `PrivateSelector`; None where features have weights."""

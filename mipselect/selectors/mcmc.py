@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.errors import InvalidInput
 from mipselect.estimators import feature_bounds, target_bound
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.supports.metropolis import MetropolisHastings, mixing_guarantee
@@ -260,6 +261,16 @@ class MCMCSelector(RowsSelector):
         parts = problem.support_size + len(layout.always) + layout.intercept
         largest = problem.bound("coef_bound") * math.sqrt(parts)
         return checked_scale(largest, "coef_bound · √support_size")
+
+    def problem(self, problem: Problem) -> Problem:
+        """See `RowsSelector`; `InvalidInput` for another loss than the squared one."""
+        if problem.loss is not None and problem.loss.name != "squared":
+            raise InvalidInput(f"mcmc is for the squared loss, not {problem.loss.name}")
+        return super().problem(problem)
+
+    def recorded(self, problem: Problem) -> dict[str, Any]:
+        """See `PrivateSelector`; with B in any case."""
+        return {**super().recorded(problem), "mcmc_radius": self.radius_of(problem)}
 
     def stated(self, problem: Problem) -> dict[str, Guarantee]:
         """Return the guarantees; `InvalidInput` for a B that is too large."""

@@ -12,7 +12,7 @@ from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput, advised
 from mipselect.frames import numeric_vector
 from mipselect.mechanisms.base import Mechanism, Support
-from mipselect.parameters import estimator, parameter
+from mipselect.parameters import estimator, parameter, parameters_of
 from mipselect.privacy.guarantee import Guarantee, checked_relation
 from mipselect.privacy.randomness import Rng, generator
 from mipselect.problem.data import ExactSums, Rows
@@ -21,6 +21,9 @@ from mipselect.problem.problem import Problem
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.base import PrivateSelector
 from mipselect.validation import checked_epsilon
+
+OF_GUARANTEE = ("--relation", "--delta")
+"""Options that the guarantee records."""
 
 
 @estimator
@@ -31,6 +34,15 @@ class RowsSelector(PrivateSelector):
         """Return its features and the bounds that are needed, without a loss."""
         self._refuse_weights(problem)
         return problem.needing(self.bounds)
+
+    def recorded(self, problem: Problem) -> dict[str, Any]:
+        """Return its options, named as on the command line, but what the guarantee records."""
+        known = parameters_of(self).items()
+        flags = {name: own.flag for name, own in known if own.flag and own.flag not in OF_GUARANTEE}
+        return {
+            flag.removeprefix("--").replace("-", "_"): getattr(self, name)
+            for name, flag in flags.items()
+        }
 
     def on(
         self, instance: Instance, rng: Rng = None, progress: ProgressCallback | None = None

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Literal, Self
+from importlib.metadata import version
+from typing import Any, Literal, Self
 
+from mipselect.backends.discovery import NATIVE, solver_by_name
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.supports.base import (
     both_relations,
@@ -22,6 +24,7 @@ from mipselect.problem.problem import Problem
 from mipselect.search import mistake_levels, top_supports
 from mipselect.search.options import SearchSettings
 from mipselect.search.progress import ProgressCallback
+from mipselect.search.supports import number_of_listed
 from mipselect.selectors.chance_level import ChanceLevel, of_values
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.validation import (
@@ -68,6 +71,22 @@ class SearchSelector(ProblemSelector):
             tolerance=self.tolerance,
             time_limit=self.time_limit,
         )
+
+    def recorded(self, problem: Problem) -> dict[str, Any]:
+        """See `PrivateSelector`."""
+        search = self.search
+        name = NATIVE if search.solver == "auto" else search.solver
+        release = version("mipselect") if name == NATIVE else solver_by_name(name).status.version
+        return {
+            "pool_size": number_of_listed(problem, search.pool_size) if self.has_pool else None,
+            "tolerance": search.proven_tolerance,
+            "solver": {"name": name, "version": release},
+        }
+
+    @property
+    def has_pool(self) -> bool:
+        """True if it draws from the best supports."""
+        return True
 
     def chance_level(self, problem: Problem, n: int) -> ChanceLevel:
         """See `PrivateSelector`."""
@@ -149,6 +168,11 @@ class MistakesSelector(SearchSelector):
         flag="--delta",
         check=checked_half,
     )
+
+    @property
+    def has_pool(self) -> bool:
+        """True if top-R answers where the test fails."""
+        return self.test_epsilon is not None
 
     def check(self, named: Callable[[str], str] = str) -> Self:
         """See `PrivateSelector.check`."""

@@ -82,7 +82,7 @@ def test_the_warning_comes_before_the_charge_and_in_a_dry_run(
     file = ledger_of(table, "visit")
     draw = (*asked(table, "select", "rows.json"), "--epsilon", "1", "--ledger", file)
     assert "one row as one visit" in run(*draw, "--dry-run").err
-    monkeypatch.setattr("mipselect.cli.releasing.law_of", stop)
+    monkeypatch.setattr("mipselect.cli.releasing.SupportPlan.law", stop)
     assert "one row as one visit" in run(*draw).err
     assert Ledger.open(file).entries == ()
 

@@ -113,7 +113,7 @@ def test_the_check_is_named_before_the_draw(
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("mipselect.cli.releasing.law_of", stop)
+    monkeypatch.setattr("mipselect.cli.releasing.SupportPlan.law", stop)
     path = written(tmp_path / "t.csv", rows(60))
     asked = (path, "--schema", path.with_name("schema.json"), "--target", "stay")
     stopped = run("select", *asked, "--support-size", "1", "--epsilon", "1")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from mipselect.cli import releasing
+from mipselect.cli import ledger_entry
 from mipselect.mechanisms import PermuteAndFlip
 from mipselect.privacy import Guarantee, Ledger
 from tests.support.commandline import BOUNDS, LISTENING, Run
@@ -157,8 +157,8 @@ STEPS: list[tuple[str, str, tuple[str, ...], str]] = [
     (NOTHING, "release", (), f"{FLIP}.prepare"),
     (NOTHING, "release", ("--method", "top-r"), "mipselect.selectors.searched.top_supports"),
     (STAYS, "release", (), f"{FLIP}.sample"),
-    (STAYS, "release", (), "mipselect.cli.releasing.of_nothing"),
-    (STAYS, "release", (), "mipselect.cli.releasing.charged_report"),
+    (NOTHING, "release", (), "mipselect.cli.releasing.of_nothing"),
+    (STAYS, "release", (), "mipselect.cli.ledger_entry.charged_report"),
     (NOTHING, "fit", (), "mipselect.regression.plan.ModelTable.of"),
     (STAYS, "fit", (), "mipselect.regression.plan.ModelRelease.of"),
 ]
@@ -194,7 +194,7 @@ def test_an_interrupt_after_the_file_says_where_the_answer_is(
     Ledger.create(file, epsilon=3.0)
     output = folder / "answer.json"
     command = ("release", folder / "instance.toml", "--epsilon", "1", "--ledger", file)
-    monkeypatch.setattr(releasing, "print_charged", interrupted)
+    monkeypatch.setattr(ledger_entry, "print_charged", interrupted)
     stopped = run(*command, "--output", output)
     assert stopped.code == 130
     assert f"its budget as spent; {output} has all of it\n" in stopped.err

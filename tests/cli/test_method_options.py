@@ -177,7 +177,7 @@ def test_classes_are_minus_one_and_one_to_scores(run: Run, folder: Path) -> None
         assert {drawn["feature_names"][0] for drawn in report["releases"]} == {"a"}
         assert report["y_bound"] == (1.0 if method == "sis" else None)
     run(*release(folder, "mcmc")).failed_with(
-        2, "instance.toml: --method mcmc is for the squared loss, not hinge"
+        2, "instance.toml: mcmc is for the squared loss, not hinge"
     )
     (folder / "data.csv").write_text("a,b,c,y\n1,2,3,4\n1,2,3,4\n")
     run(*release(folder, "kendall")).failed_with(2, "(sensitive)", "two classes")

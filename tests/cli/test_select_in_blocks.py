@@ -156,7 +156,7 @@ def test_two_classes_come_from_blocks(run: Run, table: Path) -> None:
     ranged = [{**field, "constraints": ends} for field in numbers]
     schema.write_text(json.dumps({"fields": [*ranged, colour, target]}))
     scores = {}
-    for more in ((), ("--ridge", "1")):
+    for more in ((), ("--score", "loss")):
         drawn = run(*select(table, *question, *more, "--dry-run", "--json")).report
         fitted = run("fit", *select(table)[1:], *question, *more, "--dry-run", "--json").report
         assert drawn.get("score", "loss") == fitted.get("score", "loss")
