@@ -36,7 +36,7 @@ def checked_loss(loss: str | Loss) -> Loss:
     """
     if isinstance(loss, str):
         return loss_by_name(loss)
-    if not all(hasattr(loss, part) for part in ("name", "spread", "encode", "prepare")):
+    if not isinstance(loss, Loss):
         raise InvalidInput(
             f"loss must be a name ({', '.join(WITHOUT_PARAMETER)}) or a Loss, got {loss!r}"
         )

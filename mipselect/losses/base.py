@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 import re
-from abc import abstractmethod
-from typing import Protocol
+from abc import ABC, abstractmethod
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
+from mipselect.losses.classes import Classes
 from mipselect.restricted.prepared import PreparedLoss
 from mipselect.validation import plain_digits
 
 
-class Loss(Protocol):
+class Loss(ABC):
     """A convex loss ℓ(y, u) of a response y and a prediction u.
 
     Examples
@@ -25,6 +25,9 @@ class Loss(Protocol):
     >>> loss_by_name("huber(0.5)").spread(1.0, 1.0)
     0.875
     """
+
+    classes: Classes | None = None
+    """Public names of two classes, of a loss that knows them without looking at y."""
 
     @property
     @abstractmethod
@@ -77,13 +80,12 @@ def wants_classes(loss: Loss) -> bool:
 
 def degree_of(loss: Loss) -> int:
     """Return the degree of a loss by which rows may count differently, or raise `InvalidInput`."""
-    degree: int | None = getattr(loss, "degree", None)
-    if degree is None:
+    if loss.degree is None:
         raise InvalidInput(
             "survey weights go with the squared and the quantile loss, and with blocks of rows; "
             f"the {loss.name} loss takes none"
         )
-    return degree
+    return loss.degree
 
 
 def word_and_number(name: str) -> tuple[str, float | None]:

@@ -178,7 +178,7 @@ class Instance(OfProblem):
             return cls.of(problem, sums_of_blocks(problem, rows))
         # Where the loss knows its classes nothing is refused because of a label.
         loss, y = problem.stated_loss, rows.y
-        declared = getattr(loss, "classes", None) is not None
+        declared = loss.classes is not None
         encoded, classes = loss.encode(y if declared else plain_array(y, "y"))
         target = numeric_target(encoded, rows.n)
         X = problem.layout.clipped(rows.X)

@@ -122,11 +122,10 @@ class Problem:
 
     def _flat_beyond(self) -> float:
         """Return the |y| beyond which targets change R by a constant, for supports of any size."""
-        beyond = getattr(self.loss, "flat_beyond", None)
-        if beyond is None or self.coef_bound is None:
+        if self.loss is None or self.coef_bound is None:
             return math.inf
-        found: float = beyond(self.layout.prediction_bound(self.n_features, self.coef_bound))
-        return found
+        reach = self.layout.prediction_bound(self.n_features, self.coef_bound)
+        return self.loss.flat_beyond(reach)
 
     @classmethod
     def of_columns(
@@ -232,10 +231,7 @@ class Problem:
         """
         if self.score == "block-r2":
             return 1.0
-        loss = self.stated_loss
-        # A loss of one's own may say no more than its spread.
-        most = getattr(loss, "oscillation", loss.spread)
-        moved: float = most(self.bound("y_bound"), self.prediction_bound)
+        moved = self.stated_loss.oscillation(self.bound("y_bound"), self.prediction_bound)
         return moved / self.terms(n)
 
     def least_ridge(self, n: int) -> float:

@@ -16,7 +16,7 @@ from mipselect.errors import InvalidInput
 from mipselect.estimators import feature_bounds, target_bound
 from mipselect.losses import Loss, checked_loss
 from mipselect.losses.base import wants_classes
-from mipselect.losses.classes import SIGNS, Classes, class_signs
+from mipselect.losses.classes import SIGNS, class_signs
 from mipselect.mechanisms.base import SupportMechanism
 from mipselect.parameters import estimator, parameter, parameters_of
 from mipselect.privacy.concentrated import bounded_range_rho
@@ -217,7 +217,7 @@ class ProblemSelector(PrivateSelector):
         return int(self.n_features_to_select)
 
     def _labelled(self, y: ArrayLike) -> ArrayLike:
-        classes = _public_classes(checked_loss(self.loss))
+        classes = checked_loss(self.loss).classes
         return y if classes is None else class_signs(y, classes)
 
     def _in_blocks(self, X: Any, y: Any, source: random.Random) -> Instance | BlockScores:
@@ -252,7 +252,7 @@ class ProblemSelector(PrivateSelector):
 
     def _problem_of_loss(self) -> Problem:
         loss, needed = checked_loss(self.loss), list(BOUNDS)
-        if _public_classes(loss) is not None:
+        if loss.classes is not None:
             loss = replace(cast(Any, loss), classes=SIGNS)
         if wants_classes(loss):
             needed.remove("y_bound")
@@ -278,9 +278,3 @@ class ProblemSelector(PrivateSelector):
 
 
 ProblemSelector.score = NotAMethod("score")  # type: ignore[assignment]
-
-
-def _public_classes(loss: Loss) -> Classes | None:
-    """Return the classes that a loss knows without looking at y."""
-    classes: Classes | None = getattr(loss, "classes", None)
-    return classes
