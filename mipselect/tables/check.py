@@ -10,7 +10,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -41,9 +41,6 @@ MOSTLY = 0.5
 CODE_ROWS, CODE_SHARE = 5, 0.001
 """Rows, and their share, from which on one number beyond the range may be a code of no value."""
 
-HANDFUL, EACH = 20, 10
-"""So few people with so many rows each, on average, are no people."""
-
 SHOWN = 5
 """Odd values, and codes of the schema, that are shown."""
 
@@ -55,11 +52,25 @@ MOST_BYTES = 80
 
 BEYOND_TEXTS = "a number from 2^53 on"
 
-NOT_A_NUMBER = (
-    "text that is no number and not in missingValues, and count as missing; a decimal comma is "
-    'said by "decimalChar": ",", a sign between thousands by "groupChar", a date by the type '
-    '"date"; a unit beside the number belongs into the schema'
-)
+SENTENCES = {
+    "missing": "are missing; see whether this is the column that is meant, and whether its "
+    "missingValues are those of the codebook",
+    "required": "are missing, and the field is required: they count as the middle of the range; "
+    "leave out constraints.required",
+    "clipped": "are {beyond}; take a range where nearly all values lie, such as from the codebook",
+    "code": "are {value}, {beyond}, and count as it; if that is a code of no value, such as "
+    'unknown, add it to the "missingValues" of the field',
+    "no weight": "are 0 or below; a weight must be a number above 0",
+    "trimmed": "are {beyond}, and count as it; right where that is meant to trim, else take the "
+    "largest weight of the design of the survey",
+    "unlisted": "are in no list; the file writes other codes than {codes}; see the codebook",
+    "number": "are text that is no number and not in missingValues, and count as missing; a "
+    'decimal comma is said by "decimalChar": ",", a sign between thousands by "groupChar", a date '
+    'by the type "date"; a unit beside the number belongs into the schema',
+    "bytes": f"have bytes that are no UTF-8; {SAVE_AS_UTF8}, or say its --encoding",
+    "point": 'are no {type} of {written}; see the "format" of the field',
+}
+"""What is said of values that do not fit, and what would be right."""
 
 FINE, MISSING, BELOW, ABOVE, UNLISTED, UNREADABLE = range(6)
 KINDS = ("fine", "missing", "below", "above", "unlisted", "unreadable")
@@ -106,16 +117,13 @@ def _kinds_of_texts(column: pa.Array, field: Field) -> NDArray[np.int8]:
     return kinds
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One thing that does not fit, in one line.
+class Finding(NamedTuple):
+    """One thing that does not fit, in one line, about a field or "the table".
 
     Attributes
     ----------
-    about : str
-        Name of the field, or "the table".
-    text : str
-        The sentence, without the name and without a full stop.
+    about, text : str
+        The sentence has neither the name nor a full stop.
 
     Examples
     --------
@@ -253,77 +261,50 @@ class FieldCheck:
 
     def _line(self, kind: int) -> str:
         """Say that values are of a kind, if so many are that it matters; else ""."""
-        if kind in (BELOW, ABOVE) and (told := self._code_of_no_value(kind)):
-            return told
-        share, what = self.share(KINDS[kind]), "weights" if self.is_weight else "values"
-        clipped = 0.0 if self.is_weight else CLIPPED
-        missing = 0.0 if self.field.required else MOSTLY
-        least = {MISSING: missing, BELOW: clipped, ABOVE: clipped, UNLISTED: IN_NO_LIST}
-        if share <= least.get(kind, 0.0):
+        own, count, shown = self.field, self.kinds[KINDS[kind]], self._shown(kind)
+        sentence, least = self._sentence(kind)
+        if sentence == "clipped" and shown and self._is_code(kind, shown[0][1]):
+            sentence, count, least = "code", shown[0][1], 0.0
+        share, what = count / max(self.rows, 1), "weights" if self.is_weight else "values"
+        if share <= least:
             return ""
-        said = f"all {what}" if share == 1.0 else f"{percent(share)} of {what}"
-        if kind not in (UNLISTED, UNREADABLE):
-            return f"{said} are {self._words(kind)}"
-        frequent = ", ".join(f"'{text}' ({count:,} rows)" for text, count in self._shown(kind))
-        return f"{said} {self._words(kind)}. Most frequent: {frequent}"
-
-    def _words(self, kind: int) -> str:
-        """Say what values of a kind are, and what would be right."""
-        own = self.field
-        if kind == MISSING and own.required:
-            return (
-                "missing, and the field is required: they count as the middle of the range; leave "
-                "out constraints.required"
-            )
-        if kind == MISSING:
-            return (
-                "missing; see whether this is the column that is meant, and whether its "
-                "missingValues are those of the codebook"
-            )
-        if kind == BELOW and self.is_weight:
-            return "0 or below; a weight must be a number above 0"
-        if kind == ABOVE and self.is_weight:
-            return (
-                f"{self._beyond(kind)}, and count as it; right where that is meant to trim, else "
-                "take the largest weight of the design of the survey"
-            )
-        if kind in (BELOW, ABOVE):
-            return (
-                f"{self._beyond(kind)}; take a range where nearly all values lie, such as from "
-                "the codebook"
-            )
-        if kind == UNLISTED:
-            other = "are in no list; the file writes other codes than"
-            if own.type != "boolean":
-                return f"{other} {_some(own.category_names)}; see the codebook"
-            true, false = _some(own.true_values), _some(own.false_values)
-            return f"{other} {true} for true and {false} for false; see the codebook"
-        if own.is_number:
-            return f"are {NOT_A_NUMBER}"
-        if own.is_listed or own.type == "string":
-            return f"have bytes that are no UTF-8; {SAVE_AS_UTF8}, or say its --encoding"
-        written = "ISO 8601" if own.format == "default" else f"the format {own.format}"
-        return f'are no {own.type} of {written}; see the "format" of the field'
-
-    def _beyond(self, kind: int) -> str:
-        if kind == BELOW:
-            return f"below the minimum {self.field.minimum:,.12g}"
-        return f"above the maximum {self.field.maximum:,.12g}"
-
-    def _code_of_no_value(self, kind: int) -> str:
-        """Say that one number beyond the range may be a code of no value; else "".
-
-        It is that of most rows on its side, and of less than half of all.
-        """
-        ((text, count), *_) = self._shown(kind) or (("", 0),)
-        least = max(CODE_ROWS, CODE_SHARE * self.rows, MOSTLY * self.kinds[KINDS[kind]])
-        if self.is_weight or not least <= count < MOSTLY * self.rows:
-            return ""
-        return (
-            f"{percent(count / self.rows)} of values are {text}, {self._beyond(kind)}, and count "
-            'as it; if that is a code of no value, such as unknown, add it to the "missingValues" '
-            "of the field"
+        side, end = ("minimum", own.minimum) if kind == BELOW else ("maximum", own.maximum)
+        said = SENTENCES[sentence].format(
+            beyond="" if end is None else f"{KINDS[kind]} the {side} {end:,.12g}",
+            value=shown[0][0] if shown else "",
+            codes=self._codes,
+            type=own.type,
+            written="ISO 8601" if own.format == "default" else f"the format {own.format}",
         )
+        how_many = f"all {what}" if share == 1.0 else f"{percent(share)} of {what}"
+        frequent = ", ".join(f"'{text}' ({rows:,} rows)" for text, rows in shown)
+        odd = f". Most frequent: {frequent}" if kind in (UNLISTED, UNREADABLE) else ""
+        return f"{how_many} {said}{odd}"
+
+    def _sentence(self, kind: int) -> tuple[str, float]:
+        """Choose the sentence on values of a kind, and the share beyond which it is said."""
+        own = self.field
+        if kind == MISSING:
+            return ("required", 0.0) if own.required else ("missing", MOSTLY)
+        if kind in (BELOW, ABOVE):
+            of_weight = "no weight" if kind == BELOW else "trimmed"
+            return (of_weight, 0.0) if self.is_weight else ("clipped", CLIPPED)
+        if kind == UNLISTED:
+            return "unlisted", IN_NO_LIST
+        texts = own.is_listed or own.type == "string"
+        return "number" if own.is_number else "bytes" if texts else "point", 0.0
+
+    def _is_code(self, kind: int, count: int) -> bool:
+        """Tell if one number is most of those on its side, and less than half of all."""
+        least = max(CODE_ROWS, CODE_SHARE * self.rows, MOSTLY * self.kinds[KINDS[kind]])
+        return least <= count < MOSTLY * self.rows
+
+    @property
+    def _codes(self) -> str:
+        if self.field.type != "boolean":
+            return _some(self.field.category_names)
+        true, false = _some(self.field.true_values), _some(self.field.false_values)
+        return f"{true} for true and {false} for false"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts, ready for JSON."""
@@ -422,27 +403,12 @@ class PersonCheck:
     def summary(self) -> str:
         """The counts in words."""
         people = f"{self.people:,} people by {self.unit.name}"
+        without = f"; {self.rows_without:,} rows without one are those of one person"
+        end = without if self.rows_without else ""
         if self.most_rows <= 1:
-            return f"{people}, one row each"
+            return f"{people}, one row each{end}"
         repeated = percent(self.repeated / self.people)
-        return f"{people}, {repeated} of them with several rows, at most {self.most_rows:,}"
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """A line for a column that does not seem to say whose row it is."""
-        known = self.people - (self.rows_without > 0)
-        if self.rows and self.rows_without >= MOSTLY * self.rows:
-            found = (
-                f"{percent(self.rows_without / self.rows)} of rows have no identity, and all of "
-                "these count as one person"
-            )
-        elif 0 < known <= HANDFUL and self.rows - self.rows_without >= EACH * known:
-            found = (
-                f"only {known} different people in {self.rows:,} rows, and one row of each counts"
-            )
-        else:
-            return ()
-        return (Finding(self.unit.name, f"{found}; see whether this column says whose row it is"),)
+        return f"{people}, {repeated} of them with several rows, at most {self.most_rows:,}{end}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts, ready for JSON."""
@@ -453,7 +419,6 @@ class PersonCheck:
             "most_rows": self.most_rows,
             "people_with_several_rows": self.repeated,
             "rows_without_identity": self.rows_without,
-            "findings": [finding.text for finding in self.findings],
         }
 
 
@@ -497,25 +462,19 @@ lie, such as from the codebook
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """A line for everything that does not fit: the table, people, then each field."""
-        of_people = () if self.people is None else self.people.findings
-        of_fields = (finding for each in self.fields for finding in each.findings)
-        return (*self._of_rows(), *of_people, *of_fields)
-
-    def _of_rows(self) -> list[Finding]:
+        """A line for everything that does not fit: the table, then each field."""
+        found = [finding for each in self.fields for finding in each.findings]
         if not self.rows:
-            return [Finding("the table", "has no rows")]
-        if not self.rows_without_values:
-            return []
-        share = percent(self.rows_without_values / self.rows)
-        return [
-            Finding(
-                "the table",
+            found.insert(0, Finding("the table", "has no rows"))
+        elif self.rows_without_values:
+            share = percent(self.rows_without_values / self.rows)
+            text = (
                 f"{self.rows_without_values:,} rows ({share}) have no value in any field; of a CSV "
                 "file these are records with more or fewer values than the header, as where a "
-                "value with the delimiter in it has no quotes",
+                "value with the delimiter in it has no quotes"
             )
-        ]
+            found.insert(0, Finding("the table", text))
+        return tuple(found)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it, ready for JSON."""
@@ -526,7 +485,7 @@ lie, such as from the codebook
             "people": None if self.people is None else self.people.to_dict(),
             "target": self.target,
             "ignored_columns": list(self.ignored),
-            "findings": [{"about": one.about, "text": one.text} for one in self.findings],
+            "findings": [one._asdict() for one in self.findings],
         }
 
 
