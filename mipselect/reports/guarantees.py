@@ -21,8 +21,8 @@ DIGITS = Context(prec=3, rounding=ROUND_CEILING)
 HOPELESS = 20.0
 """From this ε on no factor is worth a number."""
 
-STRONG, WEAK = 1.0, 5.0
-"""ε up to which a conclusion is nearly the same, and above which the limit is a weak one."""
+WEAK = 5.0
+"""ε above which the limit is a weak one."""
 
 BEFORE = 0.5
 """Probability in the example."""
@@ -97,18 +97,11 @@ def limit(total: Guarantee) -> list[str]:
         "likely to them. After this report they can be sure of one to "
         f"{conclusion(total.epsilon, BEFORE)} at most."
     )
-    size = f"{factor(total.epsilon)}, which is e^ε for ε = {total.epsilon:.15g}"
-    if total.epsilon <= STRONG:
-        return [
-            "Whatever anybody concludes about one person from this report, they would have "
-            f"concluded nearly as well {without}: no result would have been more probable, or "
-            f"less, by more than a factor of {size}.",
-            example,
-        ]
     weak = " That is a weak limit." if total.epsilon > WEAK else ""
     return [
         "What anybody can conclude about one person from this report is limited: no result would "
-        f"have been more probable, or less, by more than a factor of {size}, {without}.{weak}",
+        f"have been more probable, or less, by more than a factor of {factor(total.epsilon)}, "
+        f"which is e^ε for ε = {total.epsilon:.15g}, {without}.{weak}",
         example,
     ]
 

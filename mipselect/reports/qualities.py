@@ -7,7 +7,6 @@ import math
 from mipselect.quality import Measure, Quality
 from mipselect.quality.measures import (
     ACCURACY,
-    CHANCE,
     PREDICTED,
     R2,
     SHARE,
@@ -16,10 +15,12 @@ from mipselect.quality.measures import (
 
 
 def in_plain_words(quality: Quality, target: str | None) -> list[str]:
-    """Say what was measured, and what the first measure and the accuracy mean."""
-    said = [f"{_about(quality)} {_first(quality, target or 'the target')}"]
+    """Say what was measured, and what the measures mean that are not in the verdict."""
+    said = _about(quality)
+    if quality.beats_chance:
+        said = f"{said} {_first(quality, target or 'the target')}"
     accuracy = next((one for one in quality.measures if one.name == ACCURACY), None)
-    return said if accuracy is None else [*said, _accuracy(quality, accuracy)]
+    return [said] if accuracy is None else [said, _accuracy(quality, accuracy)]
 
 
 def measured(quality: Quality) -> list[tuple[str, str, str]]:
@@ -47,34 +48,18 @@ def _about(quality: Quality) -> str:
 
 
 def _first(quality: Quality, target: str) -> str:
-    """Say in plain words what the first measure means."""
-    one, value = quality.first, quality.first.estimate
-    its = f"the {100.0 * quality.level:g} % interval"
-    if value is None:
-        return f"The noise leaves no estimate of {one.name}; it is at most {one.high:.2f}."
+    """Say in plain words what the first measure means, which is above chance and so is known."""
+    one, its = quality.first, f"the {100.0 * quality.level:g} % interval is"
+    value = one.estimate or 0.0
     if one.name == R2:
-        if value <= 0.0:
-            return (
-                f"By the estimate the model does worse than the mean, R² {value:.2f}; {its} of "
-                f"R² is {one.low:.2f} to {one.high:.2f}."
-            )
-        if not quality.beats_chance:
-            return (
-                f"The estimate is that it explains {_percent(value)} of the variation of "
-                f"{target}, but {its}, {_whole(one.low)} to {_percent(one.high)}, does not rule "
-                "out that it explains nothing."
-            )
         return (
-            f"The model explains {_percent(value)} of the variation of {target}; {its} is "
+            f"The model explains {_percent(value)} of the variation of {target}; {its} "
             f"{_whole(one.low)} to {_percent(one.high)}."
         )
-    by = "" if quality.beats_chance else ", by the estimate,"
-    held = one.low <= CHANCE[one.name] <= one.high
     return (
-        "Of two rows, one of each class, the model finds out which is which"
-        f"{by} in {_whole(value)} of 100 cases; {its} is {_whole(one.low)} to "
-        f"{_whole(one.high)}. Guessing would find it in 50"
-        f"{f', which {its} does not rule out' if held else ''}."
+        "Of two rows, one of each class, the model finds out which is which in "
+        f"{_whole(value)} of 100 cases; {its} {_whole(one.low)} to {_whole(one.high)}. Guessing "
+        "would find it in 50."
     )
 
 
