@@ -24,7 +24,7 @@ from rich.text import Text
 from mipselect.cli.declared import option, options
 from mipselect.cli.start import abandon, ignore_signals, let_signals_raise, say
 from mipselect.disk import write_whole as write_to_disk
-from mipselect.errors import InvalidInput, MipselectError
+from mipselect.errors import InvalidInput, MipselectError, about
 from mipselect.pictures import SUFFIXES, require_matplotlib
 from mipselect.problem.scores import LOSS
 
@@ -81,17 +81,13 @@ def check_output(
         return
     if endings and path.suffix not in endings:
         raise InvalidInput(f"{option} must end in {' or '.join(endings)}, got {str(path)!r}")
+    check_writable(path, option)
     with about_output(path, option):
-        if path.is_symlink():
-            raise InvalidInput(f"{option} {path}: is a symbolic link; name the file itself")
-        check_writable(path, option)
         for given in inputs:
             if path.exists() and given.exists() and path.samefile(given):
-                raise InvalidInput(f"{option} {path}: is what is read, and would be replaced")
-    if is_kept(path, replace=replace):
-        raise InvalidInput(
-            f"{option} {path}: exists; give another name, or --replace to replace it"
-        )
+                raise InvalidInput("is what is read, and would be replaced")
+        if is_kept(path, replace=replace):
+            raise InvalidInput("exists; give another name, or --replace to replace it")
 
 
 def is_kept(path: Path, *, replace: bool) -> bool:
@@ -107,27 +103,30 @@ def check_figure(path: Path, option: str, inputs: Iterable[Path], *, replace: bo
 
 def check_writable(path: Path, option: str = "--output") -> None:
     """Raise `InvalidInput` unless there is a regular file to write to, or could be one."""
+    folder = path.parent
     with about_output(path, option):
-        folder = path.parent
+        if path.is_symlink():
+            raise InvalidInput("is a symbolic link; name the file itself")
         if not folder.is_dir():
-            raise InvalidInput(f"{option} {path}: the folder {folder} does not exist")
+            raise InvalidInput(f"the folder {folder} does not exist")
         if path.exists():
             if not path.is_file():
-                raise InvalidInput(f"{option} {path}: exists and is not a regular file")
+                raise InvalidInput("exists and is not a regular file")
             # To the owner of the machine everything is writable, so the mode is asked too.
             if not (os.access(path, os.W_OK) and path.stat().st_mode & ANYBODY_WRITES):
-                raise InvalidInput(f"{option} {path}: is read-only and cannot be written to")
+                raise InvalidInput("is read-only and cannot be written to")
         if not os.access(folder, os.W_OK | os.X_OK):
-            raise InvalidInput(f"{option} {path}: the folder {folder} is not writable")
+            raise InvalidInput(f"the folder {folder} is not writable")
 
 
 @contextmanager
-def about_output(path: Path, option: str = "--output") -> Iterator[None]:
-    """Turn what the system says against a name, such as that it is too long, into bad input."""
-    try:
-        yield
-    except OSError as error:
-        raise InvalidInput(f"{option} {path}: {error.strerror or error}") from error
+def about_output(path: Path, option: str) -> Iterator[None]:
+    """Name the output in errors, of the system too, such as that its name is too long."""
+    with about(f"{option} {path}"):
+        try:
+            yield
+        except OSError as error:
+            raise InvalidInput(str(error.strerror or error)) from error
 
 
 @options
@@ -168,7 +167,7 @@ class Delivery:
         """
         text, output = json.dumps(report, allow_nan=False) + "\n", self.output
         written = text.encode() if content is None else content
-        with delivering(lambda: _in_the_file(output, written)):
+        with delivering(output):
             if output is not None:
                 sensitive = report["sensitive"]
                 output = write_beside(output, written, sensitive=sensitive, replace=self.replace)
@@ -183,15 +182,11 @@ class Delivery:
 
 
 @contextmanager
-def delivering(where: Callable[[], str] = str) -> Iterator[None]:
+def delivering(output: Path | None = None) -> Iterator[None]:
     """Say after a failure inside the block that the answer may have been seen.
 
-    After the block no signal ends the command: its answer is out.
-
-    Parameters
-    ----------
-    where : callable
-        Says, after an interrupt, where all of the answer is.
+    After the block no signal ends the command: its answer is out. An `output` has all of it, if it
+    is there.
 
     Raises
     ------
@@ -202,9 +197,10 @@ def delivering(where: Callable[[], str] = str) -> Iterator[None]:
         yield
         ignore_signals()
     except KeyboardInterrupt:
+        whole = "" if output is None else f"; {output} has all of it, if it is there"
         raise Interrupted(
-            "interrupted while the answer was being written: count it as seen, its budget as spent"
-            + where()
+            "interrupted while the answer was being written: count it as seen, its budget as "
+            f"spent{whole}"
         ) from None
     except OSError as error:
         abandon(sys.stdout)
@@ -212,15 +208,6 @@ def delivering(where: Callable[[], str] = str) -> Iterator[None]:
             f"the answer could not be written to standard output: {error}; count what was written "
             "of it as seen, its budget as spent"
         ) from error
-
-
-def _in_the_file(output: Path | None, content: bytes) -> str:
-    """Say that a file has the whole answer; empty where it has not."""
-    try:
-        whole = output is not None and output.read_bytes() == content
-    except OSError:
-        return ""
-    return f"; {output} has all of it" if whole else ""
 
 
 def text_console() -> Console:

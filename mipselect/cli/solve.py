@@ -320,16 +320,15 @@ def _of_pool(pool: SupportPool) -> dict[str, Any]:
 
 def _of_levels(levels: MistakeLevels) -> dict[str, Any]:
     """Return mistake levels as part of a JSON object; what is infinite is null."""
-    supports, values, bounds = (
-        found.tolist() for found in (levels.supports, levels.values, levels.bounds)
-    )
+    columns = {
+        "support": levels.supports.tolist(),
+        "value": levels.values.tolist(),
+        "bound": levels.bounds.tolist(),
+        "size": levels.sizes,
+    }
+    rows = enumerate(zip(*columns.values(), strict=True))
     return {
-        "levels": [
-            {"level": i, "support": support, "value": value, "bound": bound, "size": size}
-            for i, (support, value, bound, size) in enumerate(
-                zip(supports, values, bounds, levels.sizes, strict=True)
-            )
-        ],
+        "levels": [{"level": i, **dict(zip(columns, row, strict=True))} for i, row in rows],
         "gap": finite_or_none(levels.gap),
         "gap_over_twice_sensitivity": finite_or_none(levels.gap / (2.0 * levels.sensitivity)),
     }
@@ -345,11 +344,11 @@ def _print_problem(
     heading(console, report["instance"])
     supports = report["number_of_supports"]
     facts = {
-        "n": f"{instance.n:,}",
-        "p": f"{instance.p:,}",
-        "features": f"{instance.n_features:,}",
-        "s": str(instance.support_size),
-        "supports": f"{supports:,}" if supports < 10**15 else f"about 10^{len(str(supports)) - 1}",
+        "n": instance.n,
+        "p": instance.p,
+        "features": instance.n_features,
+        "s": instance.support_size,
+        "supports": supports if supports < 10**15 else f"about 10^{len(str(supports)) - 1}",
         "sensitivity Δ": f"{found.sensitivity:.6g}",
         "tolerance τ": f"{found.tolerance:g} Δ = {found.allowance:.3g}",
         "solver": found.effort.solver,
@@ -416,16 +415,12 @@ def _print_pool(
     """Print the best supports of a pool, and what is proven about all others."""
     shown = min(rows, len(pool))
     heading(console, f"The {shown:,} best of {len(pool):,} listed supports")
-    listed = zip(report["values"][:shown], report["supports"], strict=False)
-    print_table(
-        console,
-        ("rank", "value", "features", "names"),
-        (
-            (k, f"{value:.10g}", " ".join(map(str, support)), _names(instance, support))
-            for k, (value, support) in enumerate(listed, start=1)
-        ),
-        left=("features", "names"),
-    )
+    listed = []
+    for k, support in enumerate(report["supports"][:shown]):
+        features, names = " ".join(map(str, support)), _names(instance, support)
+        listed.append((k + 1, f"{report['values'][k]:.10g}", features, names))
+    titles = ("rank", "value", "features", "names")
+    print_table(console, titles, listed, left=titles[2:])
     console.print(f"Worst listed value: {report['worst_listed_value']:.10g}")
     if math.isinf(pool.rest_bound):
         console.print("Every support is listed.")
@@ -436,21 +431,11 @@ def _print_pool(
 def _print_levels(console: Console, report: Mapping[str, Any], instance: Instance) -> None:
     """Print the best of each level, and what the gap allows."""
     heading(console, "The best support at each distance from the best")
-    print_table(
-        console,
-        ("level", "value", "proven bound", "supports in level", "names"),
-        (
-            (
-                level["level"],
-                f"{level['value']:.10g}",
-                f"{level['bound']:.10g}",
-                level["size"],
-                _names(instance, level["support"]),
-            )
-            for level in report["levels"]
-        ),
-        left=("names",),
-    )
+    titles, rows = ("level", "value", "proven bound", "supports in level", "names"), []
+    for one in report["levels"]:
+        value, bound = f"{one['value']:.10g}", f"{one['bound']:.10g}"
+        rows.append((one["level"], value, bound, one["size"], _names(instance, one["support"])))
+    print_table(console, titles, rows, left=("names",))
     if report["gap"] is not None:
         ratio = report["gap_over_twice_sensitivity"]
         needs = "meets" if ratio > 1.0 else "does not meet"
