@@ -54,7 +54,7 @@ def listed_features(problem: Problem, block_rows: int) -> ListedFeatures:
     Columns stand in the order of the layout, and the target is the last.
     """
     if problem.units is not None:
-        from mipselect.tables.moments.columns import parts_of_table
+        from mipselect.tables.moments import parts_of_table
 
         columns = parts_of_table(problem.units)
     else:

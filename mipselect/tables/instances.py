@@ -24,12 +24,12 @@ from mipselect.problem.instance import Instance
 from mipselect.problem.layout import Always, Groups, Layout, laid_out
 from mipselect.problem.problem import Problem
 from mipselect.problem.scores import R2
+from mipselect.tables.block_sums import block_sums
 from mipselect.tables.mapping import known_rows, open_table, read_rows
-from mipselect.tables.moments import Moments
-from mipselect.tables.moments.block_sums import block_sums
-from mipselect.tables.moments.columns import (
+from mipselect.tables.moments import (
     ArrayColumns,
     BlockColumns,
+    Moments,
     TableColumns,
 )
 from mipselect.tables.numbers import header, read_table

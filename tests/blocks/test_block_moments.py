@@ -18,9 +18,7 @@ from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
 from mipselect.tables import TableSchema
 from mipselect.tables.mapping import open_table, read_rows
-from mipselect.tables.moments import block_sums
-from mipselect.tables.moments.columns import BlockColumns
-from mipselect.tables.moments.sums import ONE
+from mipselect.tables.moments import ONE, BlockColumns, block_sums
 from mipselect.tables.public_map import TableQuestion
 from tests.support.ball import least
 from tests.support.hostile_blocks import hostile_rows

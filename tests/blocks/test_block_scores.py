@@ -14,7 +14,7 @@ from mipselect import BlockScores, ExponentialMechanism, Instance
 from mipselect.blocks.r_squared import ListedFeatures
 from mipselect.errors import InvalidInput
 from mipselect.tables.instances import rows_of_table
-from mipselect.tables.moments.columns import parts_of_table
+from mipselect.tables.moments import parts_of_table
 from mipselect.tables.public_map import TableQuestion
 from tests.support.block_pairs import FIELDS, SCHEMA, hostile_cells, table_of
 from tests.support.dense_block_r2 import direct_counts

@@ -16,16 +16,17 @@ from sklearn.metrics import roc_auc_score
 
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.quality import Measure, Quality, ShareInBin
-from mipselect.quality.classes import (
+from mipselect.quality.draw import (
     ClassQuality,
+    Predictions,
     area_under_curve,
     bin_edges,
     cells,
+    quality_of,
     quality_of_classes,
+    r2_of_numbers,
+    ratio_interval,
 )
-from mipselect.quality.draw import Predictions, quality_of
-from mipselect.quality.noisy_sums import ratio_interval
-from mipselect.quality.numbers import r2_of_numbers
 from mipselect.reports.qualities import calibration
 
 REPLACE = "replace-one"

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from mipselect.quality.draw import held_out
-from mipselect.quality.noisy_sums import (
+from mipselect.quality.draw import (
     UNIT,
     chosen,
     discrete_laplace,
+    held_out,
     in_units,
     noisy,
 )

@@ -14,8 +14,7 @@ from mipselect.grid import on_grid
 from mipselect.selectors import MCMCSelector, SampleAggregateSelector, SISSelector
 from mipselect.selectors.lasso_ballots import centred_root, lasso_ballot
 from mipselect.selectors.sis import exact_lengths, sums_of_moments
-from mipselect.tables.moments import Moments
-from mipselect.tables.moments.sums import folds_of
+from mipselect.tables.moments import Moments, folds_of
 from tests.support.one_table import SCHEMA, numbers, table
 from tests.support.tables_of_scores import Table
 

@@ -19,13 +19,13 @@ from mipselect.blocks.normalised import factors_of_blocks, normalised, signs_of_
 from mipselect.blocks.r_squared import cores
 from mipselect.errors import InvalidInput
 from mipselect.grid import MOST_ROWS
-from mipselect.tables.moments.columns import BlockColumns
-from mipselect.tables.moments.moments import Moments
-from mipselect.tables.moments.sums import (
+from mipselect.tables.moments import (
     CACHED_ROWS,
     MOST_THREADS,
     ONE,
+    BlockColumns,
     IntMatrix,
+    Moments,
     blas,
     slices,
     zero_sums,
