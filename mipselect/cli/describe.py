@@ -155,7 +155,7 @@ def _uses(schema: TableSchema) -> Iterator[tuple[Field, str, str]]:
 
 def _becomes(field: Field) -> str:
     """Say in words what a field is for the selection."""
-    from mipselect.tables.derived import DerivedField
+    from mipselect.tables.schema import DerivedField
 
     if field.role is not None:
         return f"how much a row counts, 0 to {field.maximum:g}"
@@ -174,7 +174,7 @@ def _print_fields(
     console: Console, schema: TableSchema, uses: Sequence[tuple[Field, str, str]], typeless: bool
 ) -> None:
     """Print the fields, with their titles if any has one."""
-    from mipselect.tables.derived import FEATURES
+    from mipselect.tables.schema import FEATURES
 
     titled = [*schema.content["fields"], *schema.content.get(FEATURES, ())]
     labels = [printable(str(entry.get("title", ""))) for entry in titled]

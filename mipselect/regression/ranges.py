@@ -26,12 +26,11 @@ from mipselect.regression.typical_intervals import (
     IntervalLaw,
     part_of,
 )
-from mipselect.tables.derived import DerivedField
 from mipselect.tables.encoders import Encoder, Scaled, Unscaled, places_of_columns, two_numbers
 from mipselect.tables.fields import Field, outward
 from mipselect.tables.mapping import open_table, read_rows
 from mipselect.tables.public_map import PublicMap, Ranges, TableQuestion
-from mipselect.tables.schema import TableSchema
+from mipselect.tables.schema import DerivedField, TableSchema
 from mipselect.validation import SMALLEST_SCALE
 
 PRIVATE, PUBLIC = "private", "public"

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from mipselect.errors import InvalidInput
 from mipselect.tables import values
 from mipselect.tables.csv_rows import SAVE_AS_UTF8
-from mipselect.tables.derived import NO_POINT, seconds
 from mipselect.tables.fields import POINTS, Field
 from mipselect.tables.mapping import open_columns
 from mipselect.tables.public_map import (
@@ -29,7 +28,7 @@ from mipselect.tables.public_map import (
     weight_shares,
     with_ranges,
 )
-from mipselect.tables.schema import WEIGHT, TableSchema, unit_of
+from mipselect.tables.schema import NO_POINT, WEIGHT, TableSchema, seconds, unit_of
 from mipselect.validation import printable
 
 CLIPPED = 0.05

@@ -19,10 +19,9 @@ from pyarrow import compute
 
 from mipselect.errors import InvalidInput, about
 from mipselect.json_objects import read_json
-from mipselect.tables.derived import FEATURES
 from mipselect.tables.fields import BLANKS, IGNORED, MAPPED, PROPOSED, ROLE
 from mipselect.tables.fields import NUMBER as A_NUMBER
-from mipselect.tables.schema import PRIVACY_UNIT, TableSchema
+from mipselect.tables.schema import FEATURES, PRIVACY_UNIT, TableSchema
 from mipselect.tables.sources import open_source
 from mipselect.tables.stored_files import ENDINGS, STAT
 from mipselect.tables.table_file import TableFile

@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from mipselect.tables.derived import DerivedField
 from mipselect.tables.encoders import Encoder, Indicators, Ranked, Scaled, Target
 from mipselect.tables.fields import Field
+from mipselect.tables.schema import DerivedField
 
 PER_UNIT, PER_STEP, CATEGORY, MISSING, UNLISTED, INTERCEPT = (
     "number",

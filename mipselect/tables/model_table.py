@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 
 from mipselect.errors import about
 from mipselect.tables.check import ABOVE, BELOW, MISSING, UNLISTED, UNREADABLE, kinds_of
-from mipselect.tables.derived import FEATURES
 from mipselect.tables.encoders import Scaled, checked_range
 from mipselect.tables.equation import TableEquation, equation
 from mipselect.tables.fields import Field
 from mipselect.tables.mapping import mapped_batches
 from mipselect.tables.parts import positions_of
 from mipselect.tables.public_map import PublicMap, Ranges, TableQuestion
-from mipselect.tables.schema import TableSchema
+from mipselect.tables.schema import FEATURES, TableSchema
 from mipselect.validation import checked_epsilon, checked_name, checked_names, set_fields
 
 

@@ -16,9 +16,9 @@ from mipselect.blocks import partitions
 from mipselect.blocks.normalised import ColumnsOfFeatures, normalised
 from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
-from mipselect.tables import TableSchema
+from mipselect.tables import TableSchema, block_sums
 from mipselect.tables.mapping import open_table, read_rows
-from mipselect.tables.moments import ONE, BlockColumns, block_sums
+from mipselect.tables.moments import ONE, BlockColumns
 from mipselect.tables.public_map import TableQuestion
 from tests.support.ball import least
 from tests.support.hostile_blocks import hostile_rows

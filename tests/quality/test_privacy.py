@@ -15,7 +15,7 @@ import pytest
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.scores.noisy_max import permute_and_flip_log_probability
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.quality import classes, numbers
+from mipselect.quality import draw
 from mipselect.quality.draw import Predictions, quality_of, within
 
 EPSILON = Fraction(7, 10)
@@ -65,12 +65,11 @@ def losses(here: Recorder, there: Recorder) -> Iterator[tuple[float, Fraction]]:
 def audited(monkeypatch: pytest.MonkeyPatch, one: Any, other: Any, seed: int) -> float:
     """Largest privacy loss of all draws together, given the same answers for both tables."""
     recorders = []
-    for draw in (one, other):
+    for drawn in (one, other):
         recorder = Recorder(random.Random(seed))
-        for module in (numbers, classes):
-            monkeypatch.setattr(module, "noisy", recorder.noisy)
-            monkeypatch.setattr(module, "chosen", recorder.chosen)
-        draw()
+        monkeypatch.setattr(draw, "noisy", recorder.noisy)
+        monkeypatch.setattr(draw, "chosen", recorder.chosen)
+        drawn()
         recorders.append(recorder)
     found = list(losses(*recorders))
     assert sum(part for _, part in found) == EPSILON

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from mipselect.errors import InferredTypesWarning, InvalidInput
 from mipselect.tables import TableSchema
-from mipselect.tables.derived import NO_POINT, seconds
 from mipselect.tables.fields import field_of
 from mipselect.tables.mapping import open_table, read_rows
 from mipselect.tables.public_map import TableQuestion
+from mipselect.tables.schema import NO_POINT, seconds
 from mipselect.tables.values import MISSING, arrow_cells, codes
 from tests.support.derived_by_hand import (
     CLINIC,
