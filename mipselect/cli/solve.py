@@ -188,7 +188,7 @@ def _source(arguments: SolveArguments) -> ProblemSource:
     from mipselect.cli.inputs import asked_of, scored_table
     from mipselect.tables.instances import ScoredTable, table_within_its_rows
     from mipselect.tables.schema import TableSchema
-    from mipselect.tables.stored_files import is_table
+    from mipselect.tables.sources import is_table
 
     source = arguments.source
     if not is_table(source.instance):

@@ -299,7 +299,7 @@ def read_description(name_or_path: str | Path) -> Description:
 
 def _refuse_table(path: Path) -> None:
     """Raise `InvalidInput` for a file with the ending of a table."""
-    from mipselect.tables.stored_files import is_table
+    from mipselect.tables.sources import is_table
 
     if is_table(str(path)):
         raise InvalidInput(

@@ -31,7 +31,7 @@ from mipselect.tables import values
 from mipselect.tables.csv_rows import BYTE_FOR_BYTE, not_in, opened_text
 from mipselect.tables.fields import BLANKS, NUMBERS, POINTS, Field, field_of
 from mipselect.tables.parts import Part, near_column
-from mipselect.tables.stored_files import CSV, PARQUET, kind_of_file, stored_parts
+from mipselect.tables.sources import CSV, PARQUET, kind_of_file, stored_parts
 from mipselect.tables.table_file import UTF8, TableFile
 from mipselect.validation import checked_name, listed, shown
 

@@ -15,7 +15,7 @@ import pyreadstat
 import pytest
 
 from mipselect.errors import InvalidInput
-from mipselect.tables import TableFile, TableSchema, excel_files, stat_files
+from mipselect.tables import TableFile, TableSchema, foreign_files
 from mipselect.tables.moments import Moments
 from mipselect.tables.numbers import read_table
 from mipselect.tables.sources import open_source
@@ -53,9 +53,9 @@ def test_many_pieces_are_one_table(
     stored = WRITERS[ending](table, tmp_path / f"t{ending}")
     whole = map_table(stored, SCHEMA, target="y")
     for rows, cells in ((7, 35), (200, 1), (100, 1), (1, 500)):
-        monkeypatch.setattr(stat_files, "ROWS", rows)
-        for reading in (stat_files, excel_files):
-            monkeypatch.setattr(reading, "CELLS", cells)
+        monkeypatch.setattr(foreign_files, "ROWS", rows)
+        for most in ("CELLS", "CELLS_OF_STAT"):
+            monkeypatch.setattr(foreign_files, most, cells)
         sizes = [batch.num_rows for batch in open_source(stored)[0].read(("age", "y"))]
         assert sum(sizes) == 200
         assert max(sizes) <= (max(1, cells // 5) if ending == ".xlsx" else rows)
