@@ -30,7 +30,7 @@ from mipselect.problem.descriptions import WAYS
 from mipselect.tables import values
 from mipselect.tables.csv_rows import BYTE_FOR_BYTE, not_in, opened_text
 from mipselect.tables.fields import BLANKS, NUMBERS, POINTS, Field, field_of
-from mipselect.tables.parts import Part, near_column
+from mipselect.tables.parts import Part, require_columns
 from mipselect.tables.sources import CSV, PARQUET, kind_of_file, stored_parts
 from mipselect.tables.table_file import UTF8, TableFile
 from mipselect.validation import checked_name, listed, shown
@@ -138,17 +138,8 @@ def choose_columns(
     path: Path, columns: Sequence[str], target: str, features: Sequence[str] | None
 ) -> tuple[str, ...]:
     """Return the names of the features; raise `InvalidInput` for what the file does not have."""
-    counts = Counter(columns)
-    repeated = sorted(name for name, count in counts.items() if count > 1 and name)
-    if repeated:
-        raise InvalidInput(f"{path}: column names must differ; repeated: {listed(repeated)}")
     chosen = tuple(name for name in columns if name != target) if features is None else features
-    for name in (target, *chosen):
-        if name not in counts:
-            raise InvalidInput(
-                f"{path}: there is no column {name!r}; columns: {listed(columns)}"
-                f"{near_column(name, columns, (target, *chosen))}"
-            )
+    require_columns(str(path), (target, *chosen), columns)
     if not chosen:
         raise InvalidInput(f"{path}: there is no feature besides the target {target!r}")
     if target in chosen:
@@ -172,10 +163,9 @@ def _numbers_of(part: Part, columns: Sequence[str]) -> FloatArray:
             raise InvalidInput(f"{part.label}: column {shown(name)} is of type {kind}; {advice}")
     table = _read(part, columns)
     for row, k in np.argwhere(~np.isfinite(table))[:1].tolist():
-        held = "no finite number" if _is_there(part, columns[k], row) else "nothing"
         raise InvalidInput(
             f"{part.label}: (sensitive) row {row} (counted from 0), column {shown(columns[k])} "
-            f"holds {held}; {SCHEMA_ADVICE}"
+            f"holds no finite number; {SCHEMA_ADVICE}"
         )
     return table
 
@@ -216,15 +206,6 @@ def _doubles(column: pa.Array, field: Field) -> FloatArray:
         except pa.ArrowInvalid:
             pass
     return values.numbers(column, field)
-
-
-def _is_there(part: Part, name: str, row: int) -> bool:
-    """Tell whether a column has any value in a row."""
-    for batch in part.read([name]):
-        if row < batch.num_rows:
-            return bool(batch.column(0)[row].is_valid)
-        row -= batch.num_rows
-    return False
 
 
 def _field(part: Part, name: str) -> Field:

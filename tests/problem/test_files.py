@@ -102,7 +102,7 @@ def test_the_target_is_shifted_before_it_is_clipped(folder: Path) -> None:
         ('source = "table"', 'source = "tabel"', "source 'tabel' is unknown; known: table"),
         ('source = "table"', 'source = "npz"', r"\[data\] has the unknown key 'target'"),
         ('target = "y"', "", r"\[data\] lacks target"),
-        ('target = "y"', 'target = "z"', "there is no column 'z'; columns: a, b, y"),
+        ('target = "y"', 'target = "z"', "there is no column z; columns: a, b, y"),
         ('target = "y"', 'target = "y"\nfeatures = "a"', "features must be a list of texts"),
         ('path = "data.csv"', 'path = "absent.csv"', "absent.csv: no such file"),
         ("[data]", "[data", "not valid TOML"),

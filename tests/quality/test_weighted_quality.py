@@ -57,12 +57,12 @@ def test_every_draw_keeps_epsilon(
 
 def test_a_weight_above_its_maximum_would_tell_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """The cut to [0, 1] of what a row adds holds here too, so that only a mistake in it shows."""
-    from mipselect.quality import classes, noisy_sums
+    from mipselect.quality import draw
 
     def careless(values: Any) -> Any:
-        return np.rint(np.nan_to_num(values) * noisy_sums.UNIT).astype(np.int64)
+        return np.rint(np.nan_to_num(values) * draw.UNIT).astype(np.int64)
 
-    monkeypatch.setattr(classes, "integers", careless)
+    monkeypatch.setattr(draw, "integers", careless)
     pair = ([(1.0, -9.0, 3.0)], [(-1.0, 9.0, 3.0)])
     draws = (measured(rows, "replace-one", of_classes=True, epsilon=float(EPSILON))
              for rows in pair)  # fmt: skip

@@ -412,7 +412,7 @@ CASES: list[Case] = [
     tables("a bad byte in the header", b"a,b\xe9,c,y\n1,2,3,4\n", "the header", "UTF-8"),
     tables("a value", "a,b,y\n1,red,3\n", "(sensitive)", "line 2, column 'b' holds text"),
     tables("40,000 columns without the target", ",".join(f"c{j}" for j in range(40_000)) + "\n1\n",
-           "there is no column 'y'", "39980 more"),
+           "there is no column y", "39980 more"),
     tables("escape sequences in names", "\x1b[31ma,b,c\n1,2,3\n", "\\x1b[31ma"),
     # What a newcomer types: a table as an instance, a spreadsheet, no schema, a wrong name.
     *(
@@ -466,7 +466,7 @@ CASES: list[Case] = [
     Case("--features: a name with a comma", (*SELECT, "--features", '"a,b",c', "--json"),
          ('"features": ["a,b", "c"]',), {"data.csv": '"a,b",c,y\n1,2,3\n4,5,6\n'}, code=0),
     Case("--features: outer blanks", (*SELECT, "--features", '" a", c', "--json"),
-         ("there is no column ' a'", "did you mean 'a'?"), {"data.csv": " a,c,y\n1,2,3\n4,5,6\n"}),
+         ("there is no column  a", "did you mean 'a'?"), {"data.csv": " a,c,y\n1,2,3\n4,5,6\n"}),
     Case("a long name in a pipe", (*SELECT, "--draws", "9"), (f"a, {LONG[:200]}",),
          {"data.csv": f"a,{LONG[:200]},y\n1,2,3\n4,5,6\n"}, code=0),
     # Models and what they are fitted to.

@@ -128,8 +128,8 @@ def test_compressed_csv(tmp_path: Path) -> None:
         ("a,b,y\n", "the table has no rows"),
         ("", "the file is empty"),
         ("y\n1\n", "no feature besides the target 'y'"),
-        ("a,a,y\n1,2,3\n", "column names must differ; repeated: a"),
-        ("a,Y\n1,2\n", "there is no column 'y'; columns: a, Y"),
+        ("a,a,y\n1,2,3\n", "two columns are called a"),
+        ("a,Y\n1,2\n", "there is no column y; columns: a, Y"),
         ("alpha;y\n1;2\n", "seem to be separated by ';'"),
         (b"a,y\n\xff\xfe,2\n", "line 2 has a byte that is not UTF-8; save the file as UTF-8"),
     ],
@@ -144,7 +144,7 @@ def test_bad_csv_is_named(tmp_path: Path, content: str | bytes, message: str) ->
 @pytest.mark.parametrize(
     ("features", "message"),
     [
-        (["ab"], "there is no column 'ab'.*did you mean 'abc'"),
+        (["ab"], "there is no column ab.*did you mean 'abc'"),
         (["y", "abc"], "the target 'y' cannot be a feature as well"),
         (["abc", "abc"], "a feature is listed twice"),
         ([], "no feature besides"),
@@ -201,7 +201,7 @@ def test_an_arrow_file_is_a_table_of_numbers(tmp_path: Path) -> None:
         path = tmp_path / f"t{ending}"
         with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
             writer.write_table(table.select(["a", "flag", "y"]))
-        with pytest.raises(InvalidInput, match=r"row 1 .*column 'y' holds nothing"):
+        with pytest.raises(InvalidInput, match=r"row 1 .*column 'y' holds no finite number"):
             read_table(path, "y")
         X, y, names = read_table(path, "a", ["flag"])
         assert (X.tolist(), y.tolist(), names) == ([[1.0], [0.0]], [1.0, 2.0], ("flag",))
@@ -219,7 +219,7 @@ def test_the_index_of_a_data_frame_is_no_feature(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        (pa.array([1.0, None]), r"row 1 \(counted from 0\), column 'a' holds nothing"),
+        (pa.array([1.0, None]), r"row 1 \(counted from 0\), column 'a' holds no finite number"),
         (
             pa.array([float("nan"), 1.0]),
             r"row 0 \(counted from 0\), column 'a' holds no finite number",
