@@ -166,8 +166,8 @@ REFUSED: dict[str, dict[str, str | tuple[str, ...]]] = {
         "--x-bound 1e26": "x_bound must lie between",
         "--sizes 1-3": "--support-size and --sizes: give one of them, not both",
         "--support-size 4": "support-size must be an integer in 1..3",
-        "--target z": "there is no column 'z'; columns: a, b, c, y",
-        "--features a,d": "there is no column 'd'",
+        "--target z": "there is no column z; columns: a, b, c, y",
+        "--features a,d": "there is no column d",
         "--output data.csv": "is what is read",
     },
     f"select data.csv {ASKED}": {
