@@ -11,7 +11,7 @@ from mipselect.cli.start import say
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.guarantee import ROW, is_row
 from mipselect.tables.described import looking_like_identifiers
-from mipselect.tables.equation import steps_of
+from mipselect.tables.encoders import steps_of
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import listed
 

@@ -612,7 +612,7 @@ class Instance(OfProblem):
         units = self.problem.units
         if units is None:
             raise InvalidInput("only a table with a schema has units: use Instance.from_table")
-        from mipselect.tables.equation import equation
+        from mipselect.tables.encoders import equation
 
         fit = self.fit(support)
         chosen = [units.features[j] for j in self.check_support(support).tolist()]

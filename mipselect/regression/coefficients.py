@@ -21,7 +21,7 @@ from mipselect.pictures import COLOURS, require_matplotlib
 from mipselect.privacy.guarantee import ROW
 from mipselect.regression.release import ModelRelease
 from mipselect.regression.smooth_losses import HUBER
-from mipselect.tables.equation import CATEGORY, INTERCEPT, PER_STEP, PER_UNIT, TableEquation, Term
+from mipselect.tables.encoders import CATEGORY, INTERCEPT, PER_STEP, PER_UNIT, TableEquation, Term
 from mipselect.validation import checked_share
 
 LEVEL = 0.95

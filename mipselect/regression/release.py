@@ -22,7 +22,7 @@ from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.release import Release
 from mipselect.quality.measures import Quality
 from mipselect.regression.rows import Drawn, RowMap
-from mipselect.tables.equation import TableEquation
+from mipselect.tables.encoders import TableEquation
 from mipselect.tables.model_table import ModelTable, ReplacedValues
 from mipselect.tables.sources import columns_by_name
 from mipselect.validation import (

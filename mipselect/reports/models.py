@@ -16,7 +16,7 @@ from mipselect.regression.coefficients import (
     whole_range,
 )
 from mipselect.reports.released import one_line
-from mipselect.tables.equation import INTERCEPT, Term, in_digits
+from mipselect.tables.encoders import INTERCEPT, Term, in_digits
 from mipselect.validation import plural
 
 ELSEWHERE = "the file of the release has them"

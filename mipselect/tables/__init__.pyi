@@ -6,8 +6,8 @@ from mipselect.tables.check import PersonCheck as PersonCheck
 from mipselect.tables.check import TableCheck as TableCheck
 from mipselect.tables.check import check_table as check_table
 from mipselect.tables.encoders import Column as Column
-from mipselect.tables.equation import TableEquation as TableEquation
-from mipselect.tables.equation import Term as Term
+from mipselect.tables.encoders import TableEquation as TableEquation
+from mipselect.tables.encoders import Term as Term
 from mipselect.tables.fields import Field as Field
 from mipselect.tables.model_table import ModelTable as ModelTable
 from mipselect.tables.public_map import PublicMap as PublicMap

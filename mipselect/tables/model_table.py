@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from mipselect.errors import about
 from mipselect.tables.check import ABOVE, BELOW, MISSING, UNLISTED, UNREADABLE, kinds_of
-from mipselect.tables.encoders import Scaled, checked_range
-from mipselect.tables.equation import TableEquation, equation
+from mipselect.tables.encoders import Scaled, TableEquation, checked_range, equation
 from mipselect.tables.fields import Field
 from mipselect.tables.mapping import mapped_batches
 from mipselect.tables.parts import positions_of
