@@ -2,7 +2,7 @@
 
 Files of 10,000,000 rows of 100 fields, 8 GB of Parquet, are made for every cell in a folder of
 their own, and removed. Measured are microseconds a row, by the clock and of CPU, and the peak of
-the memory of the process in MiB (Linux). Moments of blocks stand beside plain ones, of 0 rows.
+the memory of the process in MiB (Linux).
 """
 
 from __future__ import annotations
@@ -77,14 +77,6 @@ def moments_of(folder: Path, columns: int) -> int:
     return Moments.of(folder, schema_of(columns), target="y").n
 
 
-def moments_of_blocks(folder: Path, columns: int, block_rows: int, partitions: int) -> int:
-    """The same within blocks of rows."""
-    from mipselect import Instance
-
-    asked: dict[str, Any] = {"schema": schema_of(columns), "target": "y", "support_size": 1}
-    return Instance.from_blocks(folder, **asked, block_rows=block_rows, partitions=partitions).n
-
-
 READINGS = {"reading, file by file": read_alone, "reading, as a dataset": scan_alone}
 PRODUCT, MOMENTS = "X.T @ X in memory", "Moments.of"
 
@@ -127,37 +119,3 @@ def moments(
         write_apart(Path(folder), rows, columns)
         work = READINGS.get(part, moments_of)
         yield {"part": part, "cores": cores, **measured(lambda: work(Path(folder), columns), cores)}
-
-
-def beside_plain(records: list[Record]) -> list[Record]:
-    """Each with its times by those of the plain moments of as many rows, which come first."""
-    plain = {record["rows"]: record for record in records if record["block_rows"] == 0}
-    return [
-        {
-            **one,
-            **{f"{key}_of_plain": one[key] / plain[one["rows"]][key] for key in ("wall", "cpu")},
-        }
-        for one in records
-    ]
-
-
-@benchmark(
-    {"rows": (1_000_000, 10_000_000), "block_rows": (0, 2, 4, 8)},
-    quick={"rows": (20_000,), "block_rows": (0, 2), "columns": 10},
-    seeds="0",
-    summary=beside_plain,
-)
-def block_moments(
-    rows: int, block_rows: int, columns: int = 100, partitions: int = 2, cores: int = 2
-) -> Iterator[Record]:
-    """Moments of blocks of rows beside the plain moments of the same table."""
-    with tempfile.TemporaryDirectory() as folder:
-        write_apart(Path(folder), rows, columns)
-
-        def work() -> int:
-            if block_rows == 0:
-                return moments_of(Path(folder), columns)
-            return moments_of_blocks(Path(folder), columns, block_rows, partitions)
-
-        named = {"fields": columns, "partitions": partitions, "cores": cores}
-        yield {**named, "block_rows": block_rows, **measured(work, cores)}

@@ -15,8 +15,7 @@ from mipselect.errors import InvalidInput
 from mipselect.validation import checked_integer, set_fields
 
 WINDOW = 1 << 16
-"""Most rows of a window. In a table that is read once all rows of a block are of one window, and
-come from a cache."""
+"""Most rows of a window: all rows of a block of least squares are of one, and come from a cache."""
 
 MOST_ROWS_OF_A_BLOCK = 256
 MOST_PARTITIONS = 1024
@@ -90,21 +89,10 @@ class Blocks:
         """Return ⌊n/b⌋ T, the number of blocks of all partitions; n may be an array."""
         return n // self.rows * self.partitions
 
-    def order(self, span: int, size: int) -> IntArray:
-        """Return the order in which the `size` rows of a span of several windows fill these.
-
-        Parameters
-        ----------
-        span : int
-            Its place among the spans.
-        size : int
-
-        Returns
-        -------
-        ndarray of int, shape (size,)
-        """
+    def order(self, size: int) -> IntArray:
+        """Return the order in which so many rows fill several windows, shape (size,)."""
         # No partition has this number, so that no window is divided by the same draws.
-        return self._generator(span, self.partitions).permutation(size)
+        return self._generator(0, self.partitions).permutation(size)
 
     def of_window(self, number: int, size: int) -> Iterator[IntArray]:
         """Yield the blocks of one window of `size` rows, one partition after another.

@@ -1,14 +1,13 @@
-"""Sums over the rows of normalised blocks: one pass over a table, window after window."""
+"""Sums over the rows of normalised blocks, window after window."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from queue import SimpleQueue
 from threading import Lock
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,24 +19,17 @@ from mipselect.blocks.r_squared import cores
 from mipselect.errors import InvalidInput
 from mipselect.grid import MOST_ROWS
 from mipselect.tables.moments import (
-    CACHED_ROWS,
     MOST_THREADS,
     ONE,
     BlockColumns,
     IntMatrix,
     Moments,
     blas,
-    slices,
     zero_sums,
 )
 
 WINDOW_ENTRIES = 1 << 26
-"""A window has no more entries, so that two of them fit into memory whatever the number of columns
-is; public."""
-
-SPAN_ENTRIES = 1 << 25
-"""So many entries are in memory at once, unless a window has more: their rows are divided among
-windows at random; public."""
+"""A window, which is a copy of its rows, has no more entries; public."""
 
 CHUNK_ENTRIES = 1 << 20
 """Entries of blocks that are multiplied at once."""
@@ -47,9 +39,6 @@ CHUNK_BLOCKS = 1 << 10
 
 CACHED_ENTRIES = 1 << 16
 """Entries of blocks that are normalised at once."""
-
-MAPPED_AHEAD = 3
-"""Parts of a window that are mapped while others are waited for."""
 
 PARTIAL_BYTES = 1 << 30
 """The partial sums of all threads take no more, unless those of one do."""
@@ -110,24 +99,16 @@ class PartialSums:
         self.blocks = 0
 
 
-def block_sums(
-    columns: BlockColumns,
-    batches: Iterable[Any],
-    mapped: Callable[[Any], FloatArray] = lambda rows: rows,
-) -> Moments:
+def block_sums(columns: BlockColumns, rows: FloatArray) -> Moments:
     """Add up the rows of the blocks of all partitions; the first entry counts rows of the table.
 
-    A block has rows of one window, and a window is drawn from a span of consecutive rows, however
-    they come: chunks and files do not matter to it.
+    Rows are divided among windows at random, and those of a window among blocks.
 
     Parameters
     ----------
     columns : BlockColumns
-    batches : iterable
-        Arrays or batches of Arrow.
-    mapped : callable
-        From a part of a batch to its rows x and y, shape (m, p + 1); where rows are weighted, how
-        much each counts is one more column, the last.
+    rows : ndarray of shape (n, p + 1)
+        x and y; where rows are weighted, how much each counts is one more column, the last.
 
     Raises
     ------
@@ -138,7 +119,14 @@ def block_sums(
     ----------
     docs/mathematics/blocks.md, (5).
     """
-    size, blocks = len(columns.names) + 1, columns.blocks
+    size, blocks, n = len(columns.names) + 1, columns.blocks, len(rows)
+    blocks.count(n)
+    # Each block adds up to 2^32 units.
+    if blocks.terms(n) > MOST_ROWS:
+        raise InvalidInput(
+            f"sums of more than {MOST_ROWS:,} blocks do not fit into 64 bits; take fewer "
+            f"partitions than {blocks.partitions}"
+        )
     totals = zero_sums(1, size + 1)
     of_rows = totals[0, 1:, 1:]
     entries, turn = _entries_of(columns), Lock()
@@ -149,39 +137,30 @@ def block_sums(
         idle.put(PartialSums(size, entries))
 
     def add(window: FloatArray, chunk: IntArray) -> None:
-        rows = _rows_of_blocks(window, chunk, columns)
+        made = _rows_of_blocks(window, chunk, columns)
         sums = idle.get()
         if sums.blocks + len(chunk) > entries.most_blocks:
             with turn:
                 sums.move_to(of_rows)
-        sums.add(rows, len(chunk))
+        sums.add(made, len(chunk))
         idle.put(sums)
 
     most = max(CHUNK_ENTRIES // (blocks.rows * size), CHUNK_BLOCKS)
     waiting = deque[Future[None]]()
-    n = 0
     with blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
-        for number, window in enumerate(_windows(columns, _mapped(batches, mapped, pool))):
+        for number, window in enumerate(_windows(columns, rows)):
             for part in blocks.of_window(number, len(window)):
                 for start in range(0, len(part), most):
                     chunk = part[start : start + most]
                     if len(waiting) > 2 * threads:
                         waiting.popleft().result()
                     waiting.append(pool.submit(add, window, chunk))
-            n += len(window)
-            # Each block adds up to 2^32 units.
-            if blocks.terms(n) > MOST_ROWS:
-                raise InvalidInput(
-                    f"sums of more than {MOST_ROWS:,} blocks do not fit into 64 bits; take fewer "
-                    f"partitions than {blocks.partitions}"
-                )
         while waiting:
             waiting.popleft().result()
     for _ in range(threads):
         idle.get().move_to(of_rows)
     of_rows += np.tril(of_rows, -1).T
     totals[0, 0, 0] = n * ONE
-    blocks.count(n)
     return Moments(columns, totals)
 
 
@@ -212,46 +191,13 @@ def _rows_of_blocks(
     return rows
 
 
-def _windows(columns: BlockColumns, pieces: Iterable[FloatArray]) -> Iterator[FloatArray]:
+def _windows(columns: BlockColumns, rows: FloatArray) -> Iterator[FloatArray]:
     """Yield the rows of windows, shape (window, p + 1); the last one may have fewer."""
-    size, blocks = len(columns.names) + 1, columns.blocks
-    b = blocks.rows
+    size, blocks, b = len(columns.names) + 1, columns.blocks, columns.blocks.rows
     window = min(blocks.window, max(b, WINDOW_ENTRIES // size // b * b))
-    most = window * max(1, SPAN_ENTRIES // (size * window))
-    for number, span in enumerate(_spans(pieces, most)):
-        if len(span) <= window:
-            yield span
-            continue
-        order = blocks.order(number, len(span))
-        for start in range(0, len(span), window):
-            yield span[order[start : start + window]]
-
-
-def _spans(pieces: Iterable[FloatArray], most: int) -> Iterator[FloatArray]:
-    """Yield so many consecutive rows, shape (most, p + 1); the last span may have fewer."""
-    kept: list[FloatArray] = []
-    held = 0
-    for rows in pieces:
-        while held + len(rows) >= most:
-            taken = most - held
-            yield np.concatenate([*kept, rows[:taken]])
-            rows, kept, held = rows[taken:], [], 0
-        if len(rows):
-            kept.append(rows)
-            held += len(rows)
-    if kept:
-        yield np.concatenate(kept)
-
-
-def _mapped(
-    batches: Iterable[Any], mapped: Callable[[Any], FloatArray], pool: ThreadPoolExecutor
-) -> Iterator[FloatArray]:
-    """Yield rows in their order, a few at a time; the pool maps them while others are read."""
-    ahead = deque[Future[FloatArray]]()
-    for batch in batches:
-        for rows in slices(batch, CACHED_ROWS):
-            ahead.append(pool.submit(mapped, rows))
-            if len(ahead) > MAPPED_AHEAD:
-                yield ahead.popleft().result()
-    while ahead:
-        yield ahead.popleft().result()
+    if len(rows) <= window:
+        yield rows
+        return
+    order = blocks.order(len(rows))
+    for start in range(0, len(rows), window):
+        yield rows[order[start : start + window]]

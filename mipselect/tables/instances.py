@@ -6,7 +6,6 @@ import math
 import random
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -33,8 +32,7 @@ from mipselect.tables.moments import (
     TableColumns,
 )
 from mipselect.tables.numbers import header, read_table
-from mipselect.tables.parts import total_rows
-from mipselect.tables.public_map import PublicMap, TableQuestion, counted_shares
+from mipselect.tables.public_map import PublicMap, TableQuestion
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.table_file import TableFile
 from mipselect.validation import checked_choice, checked_integer, shown
@@ -220,22 +218,7 @@ def sums_of_blocks(problem: Problem, rows: Rows) -> ExactSums:
         problem.blocks,
     )
     together = np.column_stack([rows.columns(problem), numeric_target(rows.y, rows.n)])
-    return ExactSums(block_sums(columns, [together.astype(np.float64, copy=False)]), layout)
-
-
-def _instance_of_blocks(source: Any, problem: Problem, rows: FloatArray | None) -> Instance:
-    """Make an instance of the blocks of a table, whose rows `rows_of_table` read, or none yet."""
-    public, blocks = problem.units, problem.blocks
-    assert public is not None
-    assert blocks is not None
-    columns = BlockColumns.of_table(public, blocks)
-    if rows is not None:
-        sums = block_sums(columns, [rows])
-    else:
-        parts = open_table(source, public)
-        batches = (batch for part in parts for batch in part.read(public.names))
-        sums = block_sums(columns, batches, partial(_side_by_side, public))
-    return _of_sums(problem, sums)
+    return ExactSums(block_sums(columns, together.astype(np.float64, copy=False)), layout)
 
 
 def _of_sums(problem: Problem, moments: Moments) -> Instance:
@@ -243,14 +226,6 @@ def _of_sums(problem: Problem, moments: Moments) -> Instance:
     # Too many columns are refused here and not later.
     _ = data.gram
     return Instance.of(problem, data)
-
-
-def _side_by_side(public: PublicMap, batch: pa.RecordBatch) -> FloatArray:
-    """Map a batch to X, y and how much each row counts, as `rows_of_table` does."""
-    X = np.empty((batch.num_rows, len(public.columns)))
-    y, shares = np.empty(batch.num_rows), public.shares(batch)
-    public.encode(batch, X, y)
-    return np.column_stack([X, y] if shares is None else [X, y, counted_shares(shares)])
 
 
 def rows_of_table(source: Any, public: PublicMap, order_seed: int | None = None) -> FloatArray:
@@ -317,25 +292,12 @@ class ScoredTable:
         if options is None:
             return instance_of_table(self.source, question, support_size=size, **self.of_loss)
         public = question.without_ranges
-        # How many rows people have is private: the score must not depend on it.
-        n, rows, at_once = None, None, public.unit is not None
-        if options.score is None and not at_once:
-            parts = open_table(self.source, public)
-            n = total_rows(part.rows for part in parts)
-            # A table in no file and of unknown length may be read once only.
-            at_once = n is None and not any(part.places for part in parts)
-            if n is None and not at_once:
-                n = sum(batch.num_rows for part in parts for batch in part.read(public.names[:1]))
-            if n == 0:
-                raise InvalidInput(f"{parts[0].label}: the table has no rows")
-        if at_once:
-            rows = rows_of_table(self.source, public, options.order_seed)
-            n = len(rows)
-        bare = problem_without_ranges(question, size)
-        if options.chosen(bare, n) == R2:
-            rows = rows_of_table(self.source, public) if rows is None else rows
-            return BlockScores.of(options.of_r_squared(bare, len(rows)), rows)
-        return _instance_of_blocks(self.source, options.of_least_squares(bare), rows)
+        rows = rows_of_table(self.source, public, options.order_seed)
+        problem = options.scored(problem_without_ranges(question, size), len(rows))
+        if problem.score == R2:
+            return BlockScores.of(problem, rows)
+        assert problem.blocks is not None
+        return _of_sums(problem, block_sums(BlockColumns.of_table(public, problem.blocks), rows))
 
 
 def table_within_its_rows(

@@ -38,7 +38,7 @@ def by_hand(rows: np.ndarray, blocks: Blocks, columns: ColumnsOfFeatures) -> np.
     size = rows.shape[1]
     total = np.zeros((size + 1, size + 1), dtype=object)
     total[0, 0] = len(rows) * ONE
-    ordered = rows[blocks.order(0, len(rows))] if len(rows) > blocks.window else rows
+    ordered = rows[blocks.order(len(rows))] if len(rows) > blocks.window else rows
     for number, start in enumerate(range(0, len(rows), blocks.window)):
         window = ordered[start : start + blocks.window]
         for part in blocks.of_window(number, len(window)):
