@@ -18,7 +18,7 @@ NUMBERS = ("integer", "number")
 MAPPED = (*NUMBERS, "boolean", "string")
 """The types that can become features."""
 
-POINTS = ("date", "datetime", "time")
+POINTS = ("date", "datetime")
 """The types that features can be made of, though they are none themselves."""
 
 TRUE = ("true", "True", "TRUE", "1")

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime, timedelta
 from difflib import SequenceMatcher, get_close_matches
 from pathlib import Path
 from typing import Any
@@ -225,11 +225,11 @@ def _derived(entry: Mapping[str, Any], source: Field, where: str) -> DerivedFiel
     else:
         if source.type not in POINTS:
             raise InvalidInput(
-                f"{where}: a part is of a field of type date, datetime or time; "
+                f"{where}: a part is of a field of type date or datetime; "
                 f"{shown(source.name)} is of type {source.type}"
             )
-        if source.type == ("date" if way == "hour" else "time"):
-            raise InvalidInput(f"{where}: a field of type {source.type} has no {way}")
+        if source.type == "date" and way == "hour":
+            raise InvalidInput(f"{where}: a field of type date has no hour")
         checked_format(source, f"field {source.name}")
         listed_as = LEVELS.get(way)
         if listed_as and given:
@@ -256,15 +256,12 @@ def _derived(entry: Mapping[str, Any], source: Field, where: str) -> DerivedFiel
 def seconds(column: pa.Array, field: Field) -> NDArray[np.int64]:
     """Read the points in time of a field, `NO_POINT` where there is none, shape (rows,).
 
-    A date is its midnight. In a field of type time they lie within one day, and in others a time
-    of day alone is no point.
+    A date is its midnight. A time of day alone is no point.
     """
     result = by_kind(column, lambda part: _of_one_kind(part, field), np.int64)
     if any(field.missing_values):
         codes = [_seconds_of(text, field) for text in field.missing_values]
         result = np.where(np.isin(result, codes), NO_POINT, result)
-    if field.type == "time":
-        result = np.where(result == NO_POINT, NO_POINT, result % DAY)
     return result
 
 
@@ -274,14 +271,14 @@ def checked_format(field: Field, where: str) -> None:
     Parameters
     ----------
     field : Field
-        A field of type date, datetime or time.
+        A field of type date or datetime.
     where : str
         Its path in the file, for messages.
     """
     if field.format == "default":
         return
     letters = re.findall("%(.)", field.format)
-    needed = {"date": "Ymd", "datetime": "YmdH", "time": "H"}[field.type]
+    needed = {"date": "Ymd", "datetime": "YmdH"}[field.type]
     once = len(set(letters)) == len(letters)
     if not once or set(letters) - set("YmdHMS") or not set(needed) <= set(letters):
         wanted = ", ".join(f"%{letter}" for letter in needed)
@@ -316,7 +313,7 @@ def _seconds_of(text: str, field: Field) -> int:
 def _point(text: str, field: Field) -> datetime | None:
     """Read a point in time of UTC: by ISO 8601, else as the field is written."""
     try:
-        return _of_iso(text, field)
+        return _of_iso(text)
     except (ValueError, OverflowError):
         pass
     try:
@@ -325,10 +322,8 @@ def _point(text: str, field: Field) -> datetime | None:
         return None
 
 
-def _of_iso(text: str, field: Field) -> datetime:
+def _of_iso(text: str) -> datetime:
     """Read ISO 8601 with its hyphens and colons; a number is no date."""
-    if field.type == "time" and text[2:3] == ":":
-        return datetime.combine(EPOCH, time.fromisoformat(text.rstrip("Zz")))
     if text[4:5] != "-" or text[7:8] != "-":
         raise ValueError
     point = datetime.fromisoformat(text)

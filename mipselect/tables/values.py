@@ -300,9 +300,6 @@ def plain_texts(column: pa.Array) -> pa.Array:
     elif types.is_date(kind) or types.is_timestamp(kind):
         written = pa.array(dates(column.to_numpy(zero_copy_only=False)), pa.string())
         written = compute.if_else(column.is_null(), None, written)
-    elif types.is_time(kind):
-        written = pa.array(times_of_day(column.cast(whole_numbers(kind)), kind.unit), pa.string())
-        written = compute.if_else(column.is_null(), None, written)
     elif types.is_null(kind) or types.is_boolean(kind):
         written = column.cast(pa.string())
     else:
@@ -313,22 +310,6 @@ def plain_texts(column: pa.Array) -> pa.Array:
 def dates(values: Any) -> Any:
     """Write points of time, of any unit, as the shortest texts of ISO 8601."""
     return np.datetime_as_string(values, unit="auto")
-
-
-def times_of_day(counts: pa.Array, unit: str) -> Any:
-    """Write times of day, in units since midnight, as texts: 07:30, 07:30:01, 07:30:01.500."""
-    points = counts.fill_null(0).to_numpy(zero_copy_only=False).astype(f"datetime64[{unit}]")
-    return np.array([_behind_the_date(text) for text in dates(points).tolist()], dtype=object)
-
-
-def _behind_the_date(text: str) -> str:
-    """Return the time of day of a point of time; a midnight has nothing behind the date."""
-    return text[11:] or "00:00"
-
-
-def whole_numbers(kind: Any) -> pa.DataType:
-    """Return the type of whole numbers that keeps a date or a time of a type."""
-    return pa.int32() if kind.bit_width == 32 else pa.int64()
 
 
 def _is_text(kind: Any) -> bool:
@@ -409,9 +390,6 @@ def _read(cell: Any) -> bytes | float | None:
             return _number(cell)
         case datetime.date():
             return str(dates(_moment(cell))).encode()
-        case datetime.time():
-            some_day = datetime.datetime.combine(datetime.date.min, cell.replace(tzinfo=None))
-            return _behind_the_date(str(dates(np.datetime64(some_day)))).encode()
         case _:
             return UNWRITABLE.encode()
 

@@ -109,7 +109,7 @@ REFUSED: dict[str, dict[str, str | tuple[str, ...]]] = {
         "--support-size 2": "--support-size is for moments",
     },
     "solve data.csv --target y --support-size 1 --json": {
-        "--target z": "no column 'z'",
+        "--target z": "no column z",
         "--support-size 4": "support_size must be an integer in 1..3, got 4",
         "--never d": ("never", "got 'd'"),
     },

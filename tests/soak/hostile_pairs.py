@@ -53,7 +53,6 @@ FIELDS: list[dict[str, Any]] = [
     {"name": "flag", "type": "boolean"},
     {"name": "since", "type": "datetime", "missingValues": ["", "2020-02-29"]},
     {"name": "born", "type": "date", "format": "%d.%m.%Y"},
-    {"name": "at", "type": "time"},
     {"name": "y", "type": "number", "constraints": {"minimum": -1, "maximum": 1}},
 ]
 MADE: list[dict[str, Any]] = [
@@ -62,7 +61,6 @@ MADE: list[dict[str, Any]] = [
     {"name": "year", "from": "since", "part": "year", "minimum": 1, "maximum": 10000},
     *({"name": part, "from": "since", "part": part} for part in ("weekday", "hour")),
     {"name": "month", "from": "born", "part": "month"},
-    {"name": "hour at", "from": "at", "part": "hour"},
 ]
 SOURCES = {made["name"]: made["from"] for made in MADE}
 """What each derived feature is made of."""

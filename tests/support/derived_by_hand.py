@@ -29,7 +29,7 @@ CLINIC: dict[str, Any] = {
         {"name": "icd", "type": "string", "categories": ["E", "I", "missing"]},
         {"name": "admitted", "type": "datetime"},
         {"name": "born", "type": "date", "format": "%d.%m.%Y"},
-        {"name": "at", "type": "time", "constraints": {"required": True}},
+        {"name": "at", "type": "datetime", "constraints": {"required": True}},
         {"name": "stay", "type": "number", "constraints": {"minimum": 0, "maximum": 60}},
     ],
     "mipselect:features": [
@@ -50,13 +50,16 @@ LEVELS = {"month": 12, "weekday": 7, "hour": 24}
 NAMES = [field["name"] for field in CLINIC["fields"]]
 FIELDS = {field["name"]: field for field in CLINIC["fields"]}
 CLINIC_ROWS = [
-    ["18", "100", "0", "yes", "f", "1", "E", "2010-06-30", "1.2.2003", "07:30", "1"],
-    ["100", "1e5", "50", "no", "m", "4", "missing", "2019-12-31 23:59", "31.12.1999", "9:00", "2"],
-    ["50", "5e3", "7", "yes", "m", "2", "I", "2012-02-29 12:00", "29.02.2000", "00:00:01", "3"],
+    ["18", "100", "0", "yes", "f", "1", "E", "2010-06-30", "1.2.2003", "2001-01-01T07:30", "1"],
+    ["100", "1e5", "50", "no", "m", "4", "missing", "2019-12-31 23:59", "31.12.1999",
+     "2001-01-01 9:00", "2"],
+    ["50", "5e3", "7", "yes", "m", "2", "I", "2012-02-29 12:00", "29.02.2000",
+     "2001-01-01T00:00:01", "3"],
     ["NA", "NA", "NA", "NA", "NA", "NA", "NA", "NA", "NA", "NA", "NA"],
-    ["30", "NA", "3", "yes", "m", "2", "I", "2012-02-29", "1.1.2000", "12:00", "6"],
-    ["65", "0", "-5", "maybe", "x", "3", "J", "2011-02-29", "31.11.1999", "24:00", "4"],
-    ["70.5", "1e999", "x", "no", "f", "4", "E", "2016-01-01T00:30+01:00", "1999-03-04", "7", "5"],
+    ["30", "NA", "3", "yes", "m", "2", "I", "2012-02-29", "1.1.2000", "2001-01-01T12:00", "6"],
+    ["65", "0", "-5", "maybe", "x", "3", "J", "2011-02-29", "31.11.1999", "2001-01-01T24:00", "4"],
+    ["70.5", "1e999", "x", "no", "f", "4", "E", "2016-01-01T00:30+01:00", "1999-03-04",
+     "07:30", "5"],
 ]  # fmt: skip
 CLINIC_HOSTILE = [
     *("", "-99", "1900-01-01", "nan", "inf", "-1e999", "-0.0", "1e-320", "9999-12-31T23:59-00:01"),
@@ -99,10 +102,6 @@ def moment(field: Mapping[str, Any], text: str) -> datetime.datetime | None:
     text = text.strip(BLANKS)
     if text in CLINIC["missingValues"]:
         return None
-    if field["type"] == "time":
-        found = re.fullmatch(r"(\d\d):(\d\d)(:(\d\d)([.,]\d+)?)?[zZ]?", text, re.ASCII)
-        if found is not None:
-            text = f"2000-01-01T{text}"
     if "format" in field:
         try:
             found_at = datetime.datetime.strptime(text, field["format"])

