@@ -291,9 +291,9 @@ class ScoredTable:
         options, question, size = self.blocks, self.question, self.support_size
         if options is None:
             return instance_of_table(self.source, question, support_size=size, **self.of_loss)
-        public = question.without_ranges
+        public, bare = question.without_ranges, problem_without_ranges(question, size)
         rows = rows_of_table(self.source, public, options.order_seed)
-        problem = options.scored(problem_without_ranges(question, size), len(rows))
+        problem = options.scored(bare, len(rows))
         if problem.score == R2:
             return BlockScores.of(problem, rows)
         assert problem.blocks is not None

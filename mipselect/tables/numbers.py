@@ -10,7 +10,6 @@ import codecs
 import csv
 import io
 import math
-import re
 import zlib
 from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
@@ -29,22 +28,19 @@ from mipselect.frames import ADVICE, refuse_stored_index
 from mipselect.problem.descriptions import WAYS
 from mipselect.tables import values
 from mipselect.tables.csv_rows import BYTE_FOR_BYTE, not_in, opened_text
-from mipselect.tables.fields import BLANKS, NUMBERS, POINTS, Field, field_of
+from mipselect.tables.fields import BLANKS, NUMBERS, Field, field_of
 from mipselect.tables.parts import Part, require_columns
 from mipselect.tables.sources import CSV, PARQUET, kind_of_file, stored_parts
 from mipselect.tables.table_file import UTF8, TableFile
 from mipselect.validation import checked_name, listed, shown
 
-DATE_ADVICE = (
-    "leave this column out (name the features to use), or replace dates by numbers, such as days "
-    "since a fixed day"
-)
 SCHEMA_ADVICE = (
-    f"{ADVICE}, or describe the table in a schema, which knows categories, decimal commas and "
-    "missing values ('mipselect describe', then --schema)"
+    f"{ADVICE}: leave this column out (name the features to use), or describe the table in a "
+    "schema, which knows categories, dates, decimal commas and missing values ('mipselect "
+    "describe', then --schema)"
 )
 CHUNK = 1 << 20
-DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ].*)?")
+A_NUMBER = Field("x", "number")
 
 
 def table_file(data: Mapping[str, Any], folder: Path) -> TableFile:
@@ -159,8 +155,9 @@ def _numbers_of(part: Part, columns: Sequence[str]) -> FloatArray:
     for name, field in zip(part.names, part.fields, strict=True):
         kind = field["type"]
         if part.has_types and name in columns and kind not in (*NUMBERS, "boolean"):
-            advice = DATE_ADVICE if kind in POINTS else SCHEMA_ADVICE
-            raise InvalidInput(f"{part.label}: column {shown(name)} is of type {kind}; {advice}")
+            raise InvalidInput(
+                f"{part.label}: column {shown(name)} is of type {kind}; {SCHEMA_ADVICE}"
+            )
     table = _read(part, columns)
     for row, k in np.argwhere(~np.isfinite(table))[:1].tolist():
         raise InvalidInput(
@@ -175,15 +172,14 @@ def _numbers_of_csv(file: TableFile, part: Part, columns: Sequence[str]) -> Floa
 
     Whatever tells something of the rows says that it is sensitive, and quotes no value.
     """
-    _refuse_what_is_no_text(file)
     table = _read(part, columns)
-    if np.isfinite(table).all():
+    finite = np.isfinite(table).all(axis=1)
+    if finite.all() and _is_plain(file):
         return table
-    records = _checked_records(file, columns)
-    table = table[np.isfinite(table).all(axis=1)]
-    if len(table) != records:
+    records = _checked_records(file, () if finite.all() else columns)
+    if finite.sum() != records:
         raise InvalidInput(f"{file}: (sensitive) not all values are finite; {ADVICE}")
-    return table
+    return table[finite]
 
 
 def _read(part: Part, columns: Sequence[str]) -> FloatArray:
@@ -215,23 +211,22 @@ def _field(part: Part, name: str) -> Field:
     return field_of({"name": "x", "type": "number", **declared}, ("",), name)
 
 
-def _refuse_what_is_no_text(file: TableFile) -> None:
-    """Raise `InvalidInput` for bytes that are no UTF-8, and quotes that are not closed, anywhere.
+def _is_plain(file: TableFile) -> bool:
+    """Return whether a file is UTF-8 without quotes.
 
     A quote that is left open would take the lines behind it for one value.
     """
-    decoder, plain = codecs.getincrementaldecoder(UTF8)(), True
+    decoder = codecs.getincrementaldecoder(UTF8)()
     try:
         with _text(file) as text:
-            while plain and (chunk := text.read(CHUNK)):
+            while chunk := text.read(CHUNK):
                 decoder.decode(chunk)
-                plain = b'"' not in chunk
-        decoder.decode(b"", final=plain)
+                if b'"' in chunk:
+                    return False
+        decoder.decode(b"", final=True)
     except UnicodeDecodeError:
-        plain = False
-    if not plain:
-        for _ in _records(file):
-            pass
+        return False
+    return True
 
 
 def _checked_records(file: TableFile, columns: Sequence[str]) -> int:
@@ -248,10 +243,12 @@ def _checked_records(file: TableFile, columns: Sequence[str]) -> int:
                 f"{len(names):,}"
             )
         for k in chosen:
-            if fault := _fault(row[k]):
+            number = A_NUMBER.number(row[k])
+            if number is None or not math.isfinite(number):
+                held = "no finite number" if row[k].strip(BLANKS) else "nothing"
                 raise InvalidInput(
                     f"{file}: (sensitive) line {line}, column {names[k].strip(BLANKS)!r} holds "
-                    f"{fault}"
+                    f"{held}; {SCHEMA_ADVICE}"
                 )
     return count
 
@@ -295,21 +292,3 @@ def _text(file: TableFile) -> AbstractContextManager[IO[bytes]]:
         compressed=path.suffix.lower() == ".gz",
         encoding=file.encoding,
     )
-
-
-def _fault(text: str) -> str:
-    """Return what is wrong about a value, without the value, and the remedy; "" if nothing is."""
-    stripped = text.strip(BLANKS)
-    if not stripped:
-        return f"nothing; {SCHEMA_ADVICE}"
-    if stripped.lower() in {"true", "false"}:
-        return ""
-    if DATE.fullmatch(stripped):
-        return f"a date; {DATE_ADVICE}"
-    # Python reads 1_000, digits of any script and blanks of any kind, PyArrow does not.
-    plain = stripped.isascii() and "_" not in stripped
-    try:
-        number = float(stripped)
-    except ValueError:
-        return f"text that is no number; {SCHEMA_ADVICE}"
-    return "" if plain and math.isfinite(number) else f"no finite number; {ADVICE}"
