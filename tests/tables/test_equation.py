@@ -12,7 +12,7 @@ import pytest
 
 from mipselect.errors import InvalidInput
 from mipselect.tables import ModelTable, PublicMap, TableSchema
-from mipselect.tables.equation import equation, in_digits
+from mipselect.tables.encoders import equation, in_digits
 from tests.support.fields import listed, numeric, schema_of
 from tests.support.mapped_tables import public_map
 

@@ -113,7 +113,7 @@ def test_a_text_is_of_one_kind_beside_numbers_and_beside_words(text: str) -> Non
 def test_a_date_is_one_as_its_format_writes_it() -> None:
     """A day that does not exist is none."""
     day = {"name": "day", "type": "date", "format": "%d.%m.%Y"}
-    schema = schema_of(day, {"name": "at", "type": "time"})
+    schema = schema_of(day, {"name": "at", "type": "datetime"})
     source = pa.table(
         {
             "day": ["31.01.2020", "31.02.2020", "2020-01-31", None],
