@@ -25,11 +25,16 @@ from mipselect.problem.instance import Instance
 from mipselect.problem.layout import Layout
 from mipselect.problem.scores import LOSS
 from mipselect.regression.base import PrivateLinearModel
-from mipselect.regression.ranges import PrivateRanges, RangedNumbers, may_be_narrowed, narrowed
+from mipselect.regression.ranges import (
+    OF_TARGET,
+    PrivateRanges,
+    RangedNumbers,
+    may_be_narrowed,
+    narrowed,
+)
 from mipselect.regression.release import ModelRelease
 from mipselect.regression.rows import ModelRows, TargetPart
 from mipselect.regression.shares import LEAST_OF_A_MODEL, default_range_share, target_share
-from mipselect.regression.typical_intervals import OF_TARGET, part_of
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import asked_sizes
@@ -388,11 +393,8 @@ class TablePlan(Plan):
         It is looked for by the default rule only, where n is public and its range is stated.
         """
         rule = self.range_share is None and self.regressor.noise_grows_with_target
-        drawn = () if self.ranges is None else self.ranges.open
         target = self.public.target.encoder
-        if not rule or self.rows is None or target.field.name in drawn:
-            return 0.0
-        if not may_be_narrowed(target):
+        if not rule or self.rows is None or not self._may_be_narrowed(target):
             return 0.0
         share = target_share(self.rows * float(self.regressor.epsilon))
         return round_down(exact(self.regressor.epsilon) * exact(share))
@@ -422,7 +424,7 @@ class TablePlan(Plan):
         if not self.looks_for_ranges:
             return 0
         free, fixed = (
-            sum(may_be_narrowed(encoder) for encoder in encoders)
+            sum(map(self._may_be_narrowed, encoders))
             for encoders in (self.public.features, self.public.always)
         )
         return min(free, self.size) + fixed
@@ -435,7 +437,17 @@ class TablePlan(Plan):
 
     def ranged_numbers(self, support: Support) -> RangedNumbers:
         """Return the numbers of a model on some selected fields whose ranges are looked for."""
-        return RangedNumbers.of(self._encoders(support) if self.looks_for_ranges else ())
+        return RangedNumbers.of(
+            self._encoders(support) if self.looks_for_ranges else (), self._open
+        )
+
+    @property
+    def _open(self) -> tuple[str, ...]:
+        """Fields whose whole ranges are drawn, which are no wider than they need be."""
+        return () if self.ranges is None else self.ranges.open
+
+    def _may_be_narrowed(self, encoder: Encoder) -> bool:
+        return encoder.field.name not in self._open and may_be_narrowed(encoder)
 
     def table_within(self, support: Support, ranges: Ranges) -> ModelTable:
         """Return what a model remembers of the table, with narrower ranges."""
@@ -533,8 +545,7 @@ class TablePlan(Plan):
         Parameters
         ----------
         placed : TablePlan
-            This plan with the ranges that were drawn. Of two whole numbers too, fewer numbers may
-            be left in it than were foreseen by the plan that the model was paid by.
+            This plan with the ranges that were drawn.
         support : tuple of int
         rows : ModelRows
         spent : mapping of str to float
@@ -542,14 +553,14 @@ class TablePlan(Plan):
         source : random.Random
         """
         numbers, each = placed.ranged_numbers(support), self.epsilon_of_a_range(support)
-        parts = numbers.drawn(rows, each, self.regressor.relation, source)
+        parts = numbers.drawn(rows, each, source)
         table = placed.table_within(support, parts)
         stated = {name: e for name, e in table.stated_ranges.items() if name not in spent}
         table = replace(table, private_ranges=spent, stated_ranges=stated)
         part, epsilon = None, self.epsilon_of_target
         if epsilon > 0.0:
-            ends = part_of(rows.with_target(rows.y), epsilon, OF_TARGET, source)
-            part = TargetPart(*ends, epsilon)
+            values = rows.with_target(rows.y)
+            part = TargetPart(*OF_TARGET.drawn(values, epsilon, source), epsilon)
         y = rows.y if part is None else part.units(rows.y)
         return replace(rows, X=numbers.within(rows.X, parts), y=y, table=table, part=part)
 

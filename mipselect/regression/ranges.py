@@ -1,4 +1,8 @@
-"""Ranges of the numbers of a model: drawn where nobody states them, and narrowed where one does."""
+"""Ranges of the numbers of a model: drawn where nobody states them, and narrowed where one does.
+
+Permute-and-flip over short public lists: of sizes 2^k, and of the parts of [-1, 1] that halvings
+make. What is drawn from counts values (docs/mathematics/regression.md, (10)).
+"""
 
 from __future__ import annotations
 
@@ -8,24 +12,18 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
-from mipselect.arrays import FloatArray
+from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
-from mipselect.mechanisms.scores.noisy_max import permute_and_flip
+from mipselect.mechanisms.scores.noisy_max import NoisyMax, permute_and_flip
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.regression.rows import ModelRows
-from mipselect.regression.typical_intervals import (
-    NARROWEST,
-    PARTS,
-    WITHIN,
-    IntervalLaw,
-    part_of,
-)
 from mipselect.tables.encoders import Encoder, Scaled, Unscaled, places_of_columns, two_numbers
 from mipselect.tables.fields import Field, outward
 from mipselect.tables.mapping import open_table, read_rows
@@ -37,21 +35,116 @@ PRIVATE, PUBLIC = "private", "public"
 WAYS = (PUBLIC, PRIVATE)
 """Ways with ranges that a schema does not state: they are refused, or drawn."""
 
-TAIL = 40.0
-"""About so many values over ε are left outside of an interval, within `FEWEST` and `MOST`."""
+PERCENT = 100
 
-FEWEST, MOST = 2, 6
-"""Twentieths of the values that are left outside."""
+FEW = 80.0
+"""With more than FEW/ε values halvings may lose less than their percentages: √(n FEW/ε) count."""
 
-WIDER = 2.0
-"""Half width of a range in half widths of its interval."""
+RARER = 2.0
+"""How much rarer a part is than one of twice its length without data: most draws from few rows keep
+the range."""
+
+MARGIN = 0.125
+"""Share of its length by which a part is longer on each side than where values count."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """[-1, 1), its halves, their halves, ..., each overlapping the next by half; all public.
+
+    Attributes
+    ----------
+    percent : tuple of int
+        Of the values that the first, second, ... halving may lose; 100 together at most.
+    """
+
+    percent: tuple[int, ...]
+
+    @cached_property
+    def levels(self) -> IntArray:
+        """How often each part was halved, shape (K,)."""
+        halved = range(len(self.percent) + 1)
+        return np.repeat(halved, [2 * 2**level - 1 for level in halved])
+
+    @cached_property
+    def ends(self) -> FloatArray:
+        """[(j - 1)h, (j + 1)h) for h = 2^-level and |j| < 2^level, shape (K, 2)."""
+        places = [np.arange(1 - 2**n, 2**n) / 2.0**n for n in range(len(self.percent) + 1)]
+        halves = 2.0**-self.levels
+        return np.concatenate(places)[:, None] + halves[:, None] * [-1.0, 1.0]
+
+    @property
+    def narrowest(self) -> float:
+        """Length of the shortest part, without its margins."""
+        return math.ldexp(2.0, -len(self.percent))
+
+    def law(self, values: FloatArray, epsilon: float) -> NoisyMax:
+        """Return the law of parts by where values lie in [-1, 1], NaN where missing; shape (n,).
+
+        u(I) = G_I m' - out(I), of m values of which out(I) lie outside of I, and m' =
+        ⌊min(m, √(80 m/ε))⌋; G_I adds up the percentages. Where a row is replaced, added or removed,
+        or loses its value, all u(I) move within an interval of length 2.
+        """
+        there = np.sort(np.minimum(values[~np.isnan(values)], np.nextafter(1.0, 0.0)))
+        m = len(there)
+        gaining = min(m, math.isqrt(math.floor(m * Fraction(FEW) / exact(epsilon))))
+        gains = np.array([*accumulate(self.percent, initial=0)])[self.levels]
+        low, high = np.searchsorted(there, self.ends.T)
+        rarer = np.rint(self.levels * 2.0 * PERCENT * math.log(RARER) / epsilon).astype(np.int64)
+        scores = gains * gaining - PERCENT * (m - (high - low)) - rarer
+        return NoisyMax(scores, epsilon, sensitivity=float(PERCENT))
+
+    def drawn(
+        self, values: FloatArray, epsilon: float, source: random.Random
+    ) -> tuple[float, float]:
+        """Draw the part of [-1, 1] where most values lie, with its margins; ε.
+
+        Examples
+        --------
+        >>> import random
+        >>> import numpy as np
+        >>> from mipselect.regression.ranges import OF_NUMBER
+        >>> values = np.random.default_rng(0).normal(0.3, 0.02, 5000)
+        >>> low, high = OF_NUMBER.drawn(values, 0.5, random.Random(0))
+        >>> 0.1 < low < 0.27 and 0.33 < high < 0.5
+        True
+        """
+        return self.wider(self.law(values, epsilon).sample(source))
+
+    def wider(self, index: int) -> tuple[float, float]:
+        """Return the ends of a part with its margins, within [-1, 1]."""
+        low, high = self.ends[index].tolist()
+        more = MARGIN * (high - low)
+        return max(-1.0, low - more), min(1.0, high + more)
+
+
+OF_NUMBER = Parts((16, 11, 8, 6, 4, 3, 2))
+"""Parts of the range of a number among the features, by experiment."""
+
+OF_TARGET = Parts((4,) * 7)
+"""Parts of the range of a target, by experiment: what lies outside of the part is not clipped, but
+has little weight in Huber's loss. And of a range that nobody states."""
+
+SIZES = np.ldexp(1.0, np.arange(-64, 64))
+"""Sizes of numbers whose range nobody states; it goes to twice as far on either side of 0."""
+
+FARTHER = 1.3
+"""How much rarer a size is than one that is nearer to 1 by a factor of 2, without data."""
+
+TWENTIETHS = 20
+TAIL, FEWEST, MOST = 40.0, 2, 8
+"""About TAIL/ε values are larger than the size that is drawn, within so many twentieths."""
 
 LEAST_PRODUCT = 48.0
-"""Least n times the ε of a range. In simulations of 300 rows below it a range of numbers that are
-five deviations from 0 may be noise: in a fifth of the draws at 40, in nearly all at 24."""
+"""Least n times the ε of a range; by simulation."""
 
 SHARE_OF_WHOLE = Fraction(1, 16)
-"""Part of the ε of a range that finds whether its values are whole numbers."""
+SHARE_OF_SIZE = Fraction(1, 2)
+"""Part of the ε of a range that finds whether its values are whole numbers; and of the rest, how
+large they are."""
+
+CAUTION = 4
+"""Numbers are rarely taken for whole ones by chance: small ones would be lost in such a range."""
 
 SMALLEST_PART = 2.0**-40
 """A range stays as it is where its narrowest part could be less than this, beside its numbers."""
@@ -66,30 +159,45 @@ ADVICE = (
 )
 
 
-def outside_of(epsilon: float, rows: int) -> int:
-    """Return how many twentieths of n values should lie outside of a drawn interval: public."""
-    return min(max(round(PARTS * TAIL / (epsilon * max(rows, 1))), FEWEST), MOST)
+def law_of_size(values: FloatArray, epsilon: float) -> NoisyMax:
+    """Return the law of the size of values, shape (n,), by those that are neither 0 nor missing.
+
+    u(s) = min(q m - out(s), out(s/2) - q m), of m such values of which out(s) are larger than s: it
+    is above 0 where q of them are between s/2 and what is larger. Both counts move by 1 at most.
+    """
+    there = np.sort(np.abs(values[~np.isnan(values) & (values != 0.0)]))
+    m, outside = len(there), round(TWENTIETHS * TAIL / (epsilon * max(len(values), 1)))
+    asked = min(max(outside, FEWEST), MOST) * m
+    out = TWENTIETHS * (m - np.searchsorted(there, SIZES, side="right"))
+    smaller = np.append(TWENTIETHS * m, out[:-1])
+    far = np.abs(np.log2(SIZES)) * 2.0 * TWENTIETHS * math.log(FARTHER) / epsilon
+    scores = np.minimum(asked - out, smaller - asked) - np.rint(far).astype(np.int64)
+    return NoisyMax(scores, epsilon, sensitivity=float(TWENTIETHS))
 
 
 def range_of(values: FloatArray, epsilon: float, source: random.Random) -> tuple[float, float]:
-    """Draw the range of one column of numbers, shape (n,), NaN where missing; ε under replace-one.
+    """Draw the range of a column of numbers, shape (n,): its size, then its part; NaN if missing.
 
     References
     ----------
     docs/mathematics/regression.md, (10).
     """
-    drawn = IntervalLaw(values, epsilon, outside_of(epsilon, len(values))).sample(source)
-    return drawn.wider(WIDER)
+    first = round_down(exact(epsilon) * SHARE_OF_SIZE)
+    end = 2.0 * float(SIZES[law_of_size(values, first).sample(source)])
+    rest = round_down(exact(epsilon) - exact(first))
+    low, high = OF_TARGET.drawn(np.clip(values / end, -1.0, 1.0), rest, source)
+    return end * low, end * high
 
 
 def log_odds_of_whole(values: FloatArray, epsilon: float) -> Fraction:
-    """Return ε/2 times the number of whole values less that of others; NaN and infinity are none.
+    """Return ε/2 times the number of whole values less that of others, less `CAUTION`.
 
-    It is by how much `counts_whole` prefers to say yes, and moves by ε at most.
+    It is by how much `counts_whole` prefers to say yes, and moves by ε at most. NaN and infinity
+    are no values.
     """
     there = values[np.isfinite(values)]
     whole = int((there == np.floor(there)).sum())
-    return exact(epsilon) / 2 * (2 * whole - len(there))
+    return exact(epsilon) / 2 * (2 * whole - len(there)) - CAUTION
 
 
 def counts_whole(values: FloatArray, epsilon: float, source: random.Random) -> bool:
@@ -272,16 +380,20 @@ class RangedNumbers:
     by_name: Mapping[str, tuple[Encoder, range]]
 
     @classmethod
-    def of(cls, encoders: Sequence[Encoder]) -> RangedNumbers:
-        """Find them among the encoders of a model, whose columns stand in this order."""
+    def of(cls, encoders: Sequence[Encoder], kept: Collection[str] = ()) -> RangedNumbers:
+        """Find them among the encoders of a model, whose columns stand in this order.
+
+        The ranges of fields that are `kept` stay as they are.
+        """
         places = zip(encoders, places_of_columns(encoders), strict=True)
-        return cls({one.field.name: (one, at) for one, at in places if may_be_narrowed(one)})
+        found = {one.field.name: (one, at) for one, at in places if may_be_narrowed(one)}
+        return cls({name: each for name, each in found.items() if name not in kept})
 
     def __len__(self) -> int:
         return len(self.by_name)
 
     def drawn(
-        self, rows: ModelRows, epsilon: float, relation: str, source: random.Random
+        self, rows: ModelRows, epsilon: float, source: random.Random
     ) -> dict[str, tuple[float, float]]:
         """Draw where most values of each number lie: the parts of their ranges, within [-1, 1].
 
@@ -291,13 +403,12 @@ class RangedNumbers:
             The columns of the model, in [-1, 1]. Those without a target count nowhere.
         epsilon : float
             ε of each; none is drawn where it is 0.
-        relation : {"replace-one", "add-remove"}
         source : random.Random
         """
         found: dict[str, tuple[float, float]] = {}
         for name, (encoder, columns) in self.by_name.items() if epsilon > 0.0 else ():
             values = rows.with_target(_values(rows.X[:, columns]))
-            part = part_of(values, epsilon, WITHIN[relation], source)
+            part = OF_NUMBER.drawn(values, epsilon, source)
             found[name] = _to_whole_numbers(encoder, part)
         return found
 
@@ -319,7 +430,7 @@ def may_be_narrowed(encoder: Encoder) -> bool:
     """
     if not isinstance(encoder, Scaled) or two_numbers(encoder):
         return False
-    narrowest = 0.25 * NARROWEST * (encoder.high - encoder.low)
+    narrowest = 0.25 * OF_NUMBER.narrowest * (encoder.high - encoder.low)
     largest = max(abs(encoder.low), abs(encoder.high))
     return narrowest >= max(SMALLEST_SCALE, SMALLEST_PART * largest)
 

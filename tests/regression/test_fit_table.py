@@ -223,7 +223,7 @@ def test_a_model_is_fitted_to_the_rows_that_it_predicts() -> None:
     mapped = ModelRows(wide.X.astype(float), wide.y)
     each = planned.epsilon_of_a_range(support)
     numbers = planned.ranged_numbers(support)
-    ranges = numbers.drawn(mapped, each, "replace-one", random.Random(0))
+    ranges = numbers.drawn(mapped, each, random.Random(0))
     assert set(ranges) == {"age"}
     rows = numbers.within(mapped.X, ranges)
     table = planned.table_within(support, ranges)

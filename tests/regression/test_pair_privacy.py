@@ -25,13 +25,12 @@ from mipselect.regression import (
     ObjectivePerturbationRegressor,
 )
 from mipselect.regression.plan import TablePlan
+from mipselect.regression.ranges import Parts
 from mipselect.regression.rows import Drawn, ModelRows
-from mipselect.regression.typical_intervals import ends_of_part, halves, law_of_part
 from mipselect.selectors import ExponentialSelector, KendallSelector, SISSelector, TopRSelector
 from mipselect.selectors.base import PrivateSelector
 from mipselect.tables import TableSchema
 from mipselect.tables.public_map import TableQuestion
-from tests.support.listed_intervals import every_interval, logs_of
 from tests.support.perturbed_laws import PerturbedMinimiser
 
 RANGE = {"minimum": 0, "maximum": 10}
@@ -65,7 +64,7 @@ HOSTILE: list[Row] = [
 EPSILON, RADIUS = 1.0, 0.8
 
 
-FEW = {"replace-one": halves(16, 11), "add-remove": halves(16, 11, times=4)}
+FEW = Parts((16, 11))
 
 
 def plan(
@@ -125,9 +124,8 @@ def ranges(
     epsilon = planned.epsilon_of_a_range(support)
     if epsilon == 0.0:
         return [(0, None, 0.0)]
-    law = law_of_part(columns[:, 0], epsilon, FEW[planned.promise.relation])
-    parts = [*map(ends_of_part, every_interval(law.listed))]
-    return [(k, part, log) for k, (part, log) in enumerate(zip(parts, logs_of(law), strict=True))]
+    law = FEW.law(columns[:, 0], epsilon)
+    return [(k, FEW.wider(k), law.log_probability(k)) for k in range(len(FEW.ends))]
 
 
 def neighbours(relation: str, bases: Sequence[list[Row]]) -> list[tuple[list[Row], list[Row]]]:

@@ -13,22 +13,15 @@ from sklearn.base import clone
 
 from mipselect import Ledger
 from mipselect.errors import BudgetExceeded, InvalidInput
-from mipselect.mechanisms.scores.noisy_max import permute_and_flip_log_probability
 from mipselect.regression import (
-    ObjectivePerturbationClassifier,
     ObjectivePerturbationRegressor,
     SelectThenRegress,
     ranges,
 )
-from mipselect.regression.ranges import (
-    log_odds_of_whole,
-    outside_of,
-    range_of,
-    range_of_field,
-)
-from mipselect.regression.typical_intervals import IntervalLaw
+from mipselect.regression.ranges import range_of, range_of_field
 from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import TableSchema
+from mipselect.tables.public_map import TableQuestion
 from tests.support.all_regressors import stored_again
 
 HUBER = ObjectivePerturbationRegressor(loss="huber(0.25)", random_state=2)
@@ -187,15 +180,6 @@ def test_ranges_see_nothing_of_the_rows_that_are_kept_apart(
     assert (model.quality_.rows, model.quality_.share) == (500, 0.25)
 
 
-def test_the_share_outside_is_public() -> None:
-    assert outside_of(1.0, 10**6) == 2
-    assert outside_of(0.05, 4000) == 4
-    assert outside_of(1e-9, 100) == outside_of(1.0, 0) == 6
-    values = np.random.default_rng(0).normal(size=500)
-    drawn = IntervalLaw(values, 1.0, 2).sample(random.Random(3))
-    assert range_of(values, 1.0, random.Random(3)) == drawn.wider(2.0)
-
-
 def test_targets_beyond_their_range_count_where_a_slope_is_bounded() -> None:
     bounds = {"x_bound": 1.0, "y_bound": 1.0}
     rng = np.random.default_rng(0)
@@ -234,26 +218,6 @@ def test_bad_questions(more: dict[str, Any], asked: dict[str, Any], words: str) 
         model.fit_table(table(50), schema_of(), target="y", **asked)
 
 
-def law_of_whole(values: list[float], epsilon: float) -> list[float]:
-    utilities = np.array([float(log_odds_of_whole(np.array(values), epsilon)), 0.0])
-    return [permute_and_flip_log_probability(utilities - utilities.max(), k) for k in (0, 1)]
-
-
-@pytest.mark.parametrize("epsilon", [0.01, 0.3, 5.0])
-def test_both_outcomes_of_the_draw_of_whole_numbers_are_private(epsilon: float) -> None:
-    """Any row of nine against any other, one that is missing, and one row fewer."""
-    kinds = [0.0, 1.0, 0.5, np.nan, np.inf]
-    largest = 0.0
-    for whole in range(9):
-        rest = [1.0] * whole + [0.25] * (8 - whole)
-        laws = [law_of_whole([*rest, value], epsilon) for value in kinds]
-        laws.append(law_of_whole(rest, epsilon))
-        for k in (0, 1):
-            logs = [law[k] for law in laws]
-            largest = max(largest, max(logs) - min(logs))
-    assert 0.5 * epsilon < largest <= epsilon + 1e-12
-
-
 @pytest.mark.parametrize("share", [0.03, 0.2, 0.5, 0.97])
 @pytest.mark.parametrize("shift", [0.0, 7.0])
 def test_a_range_of_two_numbers_holds_both_without_a_schema(share: float, shift: float) -> None:
@@ -271,24 +235,11 @@ def test_a_range_of_two_numbers_holds_both_without_a_schema(share: float, shift:
     assert np.median([high - low for (low, high), _ in others]) < 0.2  # They keep their units.
 
 
-@pytest.mark.parametrize("kind", ["integer", "number"])
-def test_parts_of_ranges_cost_no_more_than_the_model_leaves(
-    kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Four numbers are too many for a part of each; of three the range is one of 0 and 1."""
-    rng, n, spent = np.random.default_rng(0), 3000, []
-    indicators = {name: rng.integers(0, 2, n) for name in ("b", "c", "d")}
-    frame = pd.DataFrame({"a": rng.normal(0.0, 1.0, n), **indicators})
-    frame["y"] = np.where(frame["a"] + frame["b"] > 0.5, "yes", "no")
-    fields = [{"name": "a", "type": "number"}, *({"name": k, "type": kind} for k in indicators)]
-    fields.append({"name": "y", "type": "string", "categories": ["no", "yes"]})
-    # 16/360 each is more than .16 of the model's ε for four, and less for one.
-    model = pair(360.0 / (0.8 * n), 4, regressor=ObjectivePerturbationClassifier(random_state=2))
-
-    monkeypatch.setattr(ranges, "part_of", lambda _, epsilon, *__: spent.append(epsilon))
-    monkeypatch.setattr(ranges, "LEAST_PRODUCT", 0.0)
-    monkeypatch.setattr(ranges, "range_of", lambda *_: (0.2, 0.9))
-    monkeypatch.setattr(ranges, "counts_whole", lambda x, *_: bool((x == x.round()).all()))
-    drawn = model.fit_table(frame, TableSchema.of({"fields": fields}), target="y").release_
-    assert len(drawn.drawn_ranges) == 4
-    assert not spent
+def test_a_range_that_was_drawn_has_no_part() -> None:
+    """It is one already: all of the ε of the model is for the coefficients, and stated ranges."""
+    question = TableQuestion(schema_of(year=(1990.0, 2020.0)), "y")
+    plan = pair().plan_of_table(question, random.Random(0))
+    numbers = plan.ranged_numbers((0, 1, 2, 3))
+    assert [*numbers.by_name] == ["year"]
+    assert plan.epsilon_of_target == 0.0
+    assert plan.epsilon_of_a_range((0, 2)) == 0.0 < plan.epsilon_of_a_range((1,))
