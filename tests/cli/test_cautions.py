@@ -12,10 +12,12 @@ from tests.support.commandline import Run
 from tests.support.stays import SCHEMA, rows, written
 
 DRAW = ("--target", "stay", "--support-size", "1")
+DRAWS = pytest.mark.parametrize("command", ["select", "fit", "evaluate"])
 ONE_ROW = (
     "but the schema does not say whose row is whose: the guarantee is about one row, and about one "
     "patient only if none has more than one row; csvw-eo:privacyUnit in its schema names the field"
 )
+CHECKED = "mipselect: note: Expects that the curator has looked at the report of 'mipselect check'"
 
 
 @pytest.fixture
@@ -35,112 +37,131 @@ def ledger_of(path: Path, unit: str) -> Path:
     return file
 
 
-def asked(table: Path, command: str, schema: str, model: Path | None = None) -> tuple[object, ...]:
+def asked(table: Path, command: str, schema: str = "rows.json") -> tuple[object, ...]:
     public = ("--schema", table.with_name(schema))
     if command == "evaluate":
-        return (command, model, table, *public)
+        return (command, table.with_name("model.json"), table, *public)
     return (command, table, *public, *DRAW)
 
 
-def fitted(run: Run, table: Path) -> Path:
+@pytest.fixture
+def model(run: Run, table: Path) -> Path:
     """A seeded model of a copy of the table, one row each, in a file beside it."""
     model, past = table.with_name("model.json"), table.with_name("past.csv")
     past.write_bytes(table.read_bytes())
-    made = asked(past, "fit", "rows.json")
-    assert run(*made, "--epsilon", "5", "--seed", "1", "--output", model).code == 0
+    fit = asked(past, "fit")
+    assert run(*fit, "--epsilon", "5", "--seed", "1", "--output", model).code == 0
     return model
 
 
-@pytest.mark.parametrize("command", ["select", "fit", "evaluate"])
+@DRAWS
+@pytest.mark.usefixtures("model")
 def test_a_ledger_of_people_and_a_schema_of_rows_is_told_before_the_draw(
-    run: Run, table: Path, tmp_path: Path, command: str
+    run: Run, table: Path, command: str
 ) -> None:
-    model = fitted(run, table)
     more = ("--epsilon", "1", "--json", "--ledger")
     file = ledger_of(table, "patient")
-    found = run(*asked(table, command, "rows.json", model), *more, file)
+    found = run(*asked(table, command), *more, file)
     assert found.code == 0, found.err
-    warning = f"mipselect: warning: the ledger counts one row as one patient, {ONE_ROW}"
-    assert warning in found.err
-    assert found.report["notes"] == [
-        f"the ledger counts one row as one patient, {ONE_ROW} that says it"
-    ]
+    note = f"the ledger counts one row as one patient, {ONE_ROW}"
+    assert f"mipselect: warning: {note}" in found.err
+    assert found.report["notes"] == [f"{note} that says it"]
     if command != "evaluate":
         named = run(*asked(table, command, "schema.json"), *more, file)
         assert (named.code, named.report["notes"]) == (0, [])
         assert "warning: the ledger counts" not in named.err
-    by_row = run(*asked(table, command, "rows.json", model), *more, ledger_of(table, "Rows"))
+    by_row = run(*asked(table, command), *more, ledger_of(table, "Rows"))
     assert by_row.report["notes"] == []
 
 
-def test_the_warning_comes_before_the_charge_and_in_a_dry_run(
-    run: Run, table: Path, monkeypatch: pytest.MonkeyPatch
+def test_notes_come_before_the_charge_and_in_a_dry_run(
+    run: Run, table: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
     file = ledger_of(table, "visit")
-    draw = (*asked(table, "select", "rows.json"), "--epsilon", "1", "--ledger", file)
+    instance = ("release", folder / "instance.toml", "--epsilon", "1", "--ledger", file)
+    told = run(*instance).err
+    assert "but nothing says whose row is whose" in told
+    assert "csvw-eo:privacyUnit in a schema names" in told
+    draw = (*asked(table, "select"), "--epsilon", "1", "--ledger", file)
     assert "one row as one visit" in run(*draw, "--dry-run").err
     monkeypatch.setattr("mipselect.cli.releasing.SupportPlan.law", stop)
-    assert "one row as one visit" in run(*draw).err
-    assert Ledger.open(file).entries == ()
+    stopped = run(*draw)
+    assert stopped.code == 130
+    assert "one row as one visit" in stopped.err
+    assert CHECKED in stopped.err
+    assert len(Ledger.open(file).entries) == 1
 
 
-def test_an_instance_has_no_schema_that_could_say_it(run: Run, folder: Path) -> None:
-    file = ledger_of(folder / "data.csv", "patient")
-    drawn = run("release", folder / "instance.toml", "--epsilon", "1", "--ledger", file)
-    assert "but nothing says whose row is whose" in drawn.err
-    assert "csvw-eo:privacyUnit in a schema names" in drawn.err
+@pytest.mark.parametrize("command", ["select", "fit"])
+def test_a_draw_expects_a_check_and_says_nothing_of_rows(
+    run: Run, tmp_path: Path, command: str
+) -> None:
+    """The words are the same for rows that fit and for rows that do not."""
+    for lines in (rows(300), [["p", "?", "?", "?", "?", "?", "?"]] * 300):
+        path = written(tmp_path / "t.csv", [[f"p{k}", *line[1:]] for k, line in enumerate(lines)])
+        draw = (*asked(path, command, "schema.json"), "--epsilon", "1")
+        for more in ((), ("--dry-run",), ("--json",)):
+            found = run(*draw, *more)
+            assert found.err == f"{CHECKED} on this table\n"
+            assert "mipselect check" not in found.out
+        assert run(*draw, "--seed", "1").err == ""
 
 
-@pytest.mark.parametrize("command", ["select", "fit", "evaluate"])
+@DRAWS
+@pytest.mark.usefixtures("model")
 def test_a_ledger_of_another_table_is_told_before_the_draw(
     run: Run, table: Path, command: str
 ) -> None:
-    model = fitted(run, table)
     more = ("--epsilon", "1", "--json", "--ledger", ledger_of(table, "row"))
     other = table.with_name("last-year.csv")
     other.write_bytes(table.read_bytes())
-    first = run(*asked(table, command, "rows.json", model), *more)
-    again = run(*asked(table, command, "rows.json", model), *more)
-    assert first.report["notes"] == again.report["notes"] == []
-    found = run(*asked(other, command, "rows.json", model), *more)
+    for _ in range(2):
+        assert run(*asked(table, command), *more).report["notes"] == []
+    found = run(*asked(other, command), *more)
     assert found.code == 0, found.err
     (note,) = found.report["notes"]
     assert note.startswith("the ledger was charged for another table before: t.csv; last-year.csv ")
     assert f"mipselect: warning: {note}" in found.err
 
 
+COUNTS = {
+    "first": "the first in the order of the file counts (unit_rule first)",
+    "last": "the last in the order of the file counts (unit_rule last)",
+    "mean": "means of the numbers count, and of all else the first in the order of the file "
+    "(unit_rule mean)",
+}
+
+
 @pytest.mark.parametrize("command", ["select", "fit"])
-@pytest.mark.parametrize("rule", [None, "last", "mean"])
+@pytest.mark.parametrize("rule", COUNTS)
 def test_what_becomes_of_several_rows_of_one_person_is_said(
-    run: Run, table: Path, command: str, rule: str | None
+    run: Run, table: Path, command: str, rule: str
 ) -> None:
-    more = () if rule is None else ("--unit-rule", rule)
+    more = () if rule == "first" else ("--unit-rule", rule)
     draw = (*asked(table, command, "schema.json"), "--epsilon", "1", *more)
-    words = {
-        None: "the first in the order of the file counts (unit_rule first)",
-        "last": "the last in the order of the file counts (unit_rule last)",
-        "mean": "means of the numbers count, and of all else the first in the order of the file "
-        "(unit_rule mean)",
-    }
     for way in ((), ("--dry-run",)):
         text = run(*draw, *way)
-        assert f"People: Of all rows with the same id {words[rule]}" in text.out, text.err
-        assert run(*draw, *way, "--json").report["unit_rule"] == (rule or "first")
-    of_rows = run(*asked(table, command, "rows.json"), "--epsilon", "1", "--json").report
-    assert "unit_rule" not in of_rows
+        assert f"People: Of all rows with the same id {COUNTS[rule]}" in text.out, text.err
+        assert run(*draw, *way, "--json").report["unit_rule"] == rule
+    assert "unit_rule" not in run(*asked(table, command), "--epsilon", "1", "--json").report
 
 
-@pytest.mark.parametrize("command", ["select", "fit", "evaluate", "release"])
+@pytest.mark.parametrize("command", ["select", "fit", "evaluate", "release", "draws"])
+@pytest.mark.usefixtures("model")
 def test_a_large_epsilon_is_said_to_protect_little(
     run: Run, table: Path, folder: Path, command: str
 ) -> None:
-    model = fitted(run, table)
-    draw = asked(table, command, "rows.json", model)
-    if command == "release":
-        draw = (command, folder / "instance.toml")
+    draw = asked(table, command)
+    if command in ("release", "draws"):
+        draw = ("release", folder / "instance.toml")
+    if command == "draws":
+        draws = (*draw, "--epsilon", "1", "--draws")
+        assert "ε = 10 protects little" in run(*draws, "10").err
+        assert "protects little" not in run(*draws, "9").err
+        return
     words = "may be about 22,000 times as probable, or as improbable"
     large = run(*draw, "--epsilon", "10", "--json")
     assert large.err.count(words) == 1
@@ -153,32 +174,22 @@ def test_a_large_epsilon_is_said_to_protect_little(
 
 def test_a_large_delta_is_said_to_protect_little(run: Run, table: Path, folder: Path) -> None:
     """Of 300 rows 1/300 is the least; where their number is not known or private, 1/1000."""
-    draw = (*asked(table, "fit", "rows.json"), "--regression", "adassp", "--epsilon", "1")
-    large = run(*draw, "--delta", "0.0034", "--json")
+    draw = (*asked(table, "fit"), "--regression", "adassp", "--epsilon", "1", "--delta")
+    large = run(*draw, "0.0034", "--json")
     words = "δ = 0.0034 protects little: a mechanism with this δ may release each of 300 rows as it"
     assert large.err.count(words) == 1
     assert any(words in note for note in large.report["notes"])
-    for more in ((), ("--seed", "1")):
-        delta = "0.0034" if more else "0.0033"
-        assert "protects little" not in run(*draw, *more, "--delta", delta).err
+    for more in (("0.0033",), ("0.0034", "--seed", "1")):
+        assert "protects little" not in run(*draw, *more).err
     for more in (("--dry-run",), ("--relation", "add-remove")):
-        assert "each row as it is" in run(*draw, *more, "--delta", "0.001").err
-        assert "protects little" not in run(*draw, *more, "--delta", "0.00099").err
+        assert "each row as it is" in run(*draw, "0.001", *more).err
+        assert "protects little" not in run(*draw, "0.00099", *more).err
     chain = ("release", folder / "instance.toml", "--epsilon", "1", "--method", "mcmc")
     assert "δ = 0.05 protects little" in run(*chain, "--delta", "0.05").err
 
 
-def test_draws_count_together(run: Run, folder: Path) -> None:
-    draw = ("release", folder / "instance.toml", "--epsilon", "1", "--draws")
-    assert "ε = 10 protects little" in run(*draw, "10").err
-    assert "protects little" not in run(*draw, "9").err
-
-
-TUKEY = ("--regression", "tukey", "--delta", "1e-6")
-
-
 def test_a_private_test_that_must_fail_is_told_before_the_draw(run: Run, table: Path) -> None:
-    draw = (*asked(table, "fit", "rows.json"), *TUKEY, "--epsilon")
+    draw = (*asked(table, "fit"), "--regression", "tukey", "--delta", "1e-6", "--epsilon")
     few = run(*draw, "1", "--json")
     (note,) = few.report["notes"]
     assert note.startswith("few rows, 300, for this ε: its private test")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 import stat
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
@@ -90,37 +92,6 @@ def test_nothing_is_written_but_the_file_that_was_asked_for(run: Run, table: Pat
     assert {*folder.iterdir()} == {*before, output}
 
 
-@pytest.mark.parametrize("command", ["select", "fit"])
-def test_a_draw_expects_a_check_and_says_nothing_of_rows(
-    run: Run, tmp_path: Path, command: str
-) -> None:
-    """The words are the same for rows that fit and for rows that do not, and before the draw."""
-    note = "mipselect: note: Expects that the curator has looked at the report of 'mipselect check'"
-    for lines in (rows(300), [["p", "?", "?", "?", "?", "?", "?"]] * 300):
-        path = written(tmp_path / "t.csv", [[f"p{k}", *line[1:]] for k, line in enumerate(lines)])
-        asked = (command, path, "--schema", path.with_name("schema.json"), "--target", "stay")
-        asked = (*asked, "--support-size", "1", "--epsilon", "1")
-        for more in ((), ("--dry-run",), ("--json",)):
-            found = run(*asked, *more)
-            assert found.err == f"{note} on this table\n"
-            assert "mipselect check" not in found.out
-        assert run(*asked, "--seed", "1").err == ""
-
-
-def test_the_check_is_named_before_the_draw(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("mipselect.cli.releasing.SupportPlan.law", stop)
-    path = written(tmp_path / "t.csv", rows(60))
-    asked = (path, "--schema", path.with_name("schema.json"), "--target", "stay")
-    stopped = run("select", *asked, "--support-size", "1", "--epsilon", "1")
-    assert stopped.code == 130
-    assert "note: Expects that the curator has looked at the report" in stopped.err
-
-
 def test_fields_that_lack_a_range_are_named_with_what_leaves_them_out(
     run: Run, tmp_path: Path
 ) -> None:
@@ -149,3 +120,130 @@ def test_the_page_of_the_manual_shows_what_the_command_prints(
     (printed,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
     out = run(*command.split()[1:]).out
     assert all(line in out for line in printed.splitlines())
+
+
+AGE = {"name": "age", "type": "integer", "constraints": {"minimum": 18, "maximum": 100}}
+SMOKER = listed("smoker", "no", "yes")
+CHARGES = numeric("charges", 0, 60_000)
+WEIGHT = {
+    "name": "weight",
+    "type": "number",
+    "mipselect:role": "weight",
+    "constraints": {"maximum": 5},
+}
+COLUMNS: Mapping[str, Callable[[np.random.Generator], list[str]]] = {
+    "id": lambda draw: [f"p{k}" for k in range(400)],
+    "age": lambda draw: [str(v) for v in draw.integers(18, 91, 400)],
+    "smoker": lambda draw: [("no", "yes")[v] for v in draw.integers(0, 2, 400)],
+    "charges": lambda draw: [f"{v:.2f}" for v in draw.uniform(1_000, 58_000, 400)],
+}
+
+
+def lines(run: Run, folder: Path, *more: str) -> list[str]:
+    """The findings of a check, each one line of its text and one entry of its JSON."""
+    asked = ("check", folder / "t.csv", "--schema", folder / "schema.json", *more)
+    outcome = run(*asked)
+    assert (outcome.code, outcome.err) == (0, "")
+    found = [line[2:] for line in outcome.out.splitlines() if line.startswith("- ")]
+    report = run(*asked, "--json").report
+    assert report["sensitive"] is True
+    assert found == [f"{one['about']}: {one['text']}." for one in report["findings"]]
+    return found
+
+
+def write(
+    folder: Path,
+    fields: list[dict[str, Any]],
+    cells: Mapping[str, list[str]] | None = None,
+    **schema: Any,
+) -> None:
+    """A table of these fields, some cells of it replaced, and its schema."""
+    draw = np.random.default_rng(0)
+    columns = {name: make(draw) for name, make in COLUMNS.items()} | dict(cells or {})
+    header = ",".join(columns)
+    rows = (",".join(row) for row in zip(*columns.values(), strict=True))
+    (folder / "t.csv").write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
+    content = {"missingValues": ["", "NA"], "fields": fields, **schema}
+    (folder / "schema.json").write_text(json.dumps(content))
+
+
+def test_a_right_schema_has_no_findings(run: Run, tmp_path: Path) -> None:
+    people = {"csvw-eo:privacyUnit": "id"}
+    write(tmp_path, [{"name": "id", "type": "string"}, AGE, SMOKER, CHARGES], **people)
+    assert lines(run, tmp_path) == []
+    assert "Nothing was found" in run(
+        "check", tmp_path / "t.csv", "--schema", tmp_path / "schema.json"
+    ).out  # fmt: skip
+
+
+NO_NUMBER = "age: all values are text that is no number and not in missingValues"
+TO_1000 = numeric("charges", 0, 1000)
+FROM_5E4 = numeric("charges", 5e4, 1e6)
+REQUIRED = {**AGE, "constraints": {**AGE["constraints"], "required": True}}  # type: ignore[dict-item]
+LABELS = [{"value": 1, "label": "never"}, {"value": 2, "label": "daily"}]
+TEXTS = [{**entry, "value": str(entry["value"])} for entry in LABELS]
+
+CASES: list[tuple[list[dict[str, Any]], dict[str, list[str]], str, list[tuple[str, ...]]]] = [
+    # Fields, cells, the target, and of each finding its beginning and what is in it.
+    ([AGE, SMOKER, CHARGES], {"smoker": ["0", "1", "1", "0"] * 100}, "charges",
+     [("smoker: all values are in no list; the file writes other codes than ",
+       "'no', 'yes'; see the codebook", "'0' (200 rows), '1' (200 rows)")]),
+    ([AGE, SMOKER], {"smoker": ["no", "yes", "yes", "unknown"] * 100}, "",
+     [("smoker: 25 % of values are in no list",)]),
+    ([AGE, SMOKER, TO_1000], {"charges": ["900"] * 28 + ["45000"] * 372}, "",
+     [("charges: 93 % of values are above the maximum 1,000; take a range where nearly all values "
+       "lie, such as from the codebook.",)]),
+    ([AGE, SMOKER, FROM_5E4], {"charges": [str(900 + k) for k in range(28)] + ["55000"] * 372}, "",
+     [("charges: 7.0 % of values are below the minimum 50,000",)]),
+    ([AGE, {"name": "id", "type": "date"}], {"id": ["31.12.2019"] * 400}, "",
+     [('id: all values are no date of ISO 8601; see the "format" of the field',)]),
+    *(([AGE, CHARGES], {"age": [date] * 400}, "",
+       [(NO_NUMBER, 'a date by the type "date"', f"Most frequent: '{date}' (400 rows)")])
+      for date in ("31.12.2019", "12/31/2019", "2019-12-31", "2019-12-31 10:00")),
+    *(([AGE, CHARGES], {"charges": [f'"{value}"'] * 350 + ["7"] * 50}, "",
+       [("charges: 88 % of values are text that is no number", "decimalChar",
+         f"Most frequent: '{value}' (350 rows)")])
+      for value in ("12,5", "1.234,50", "1,234.50", "1,234", "1 234.5", "1'234", "12 kg", "$12.50",
+                    "5%")),
+    *(([AGE, {"name": "smoker", "type": kind, "categories": codes}],
+       {"smoker": ["never", "Daily"] * 200}, "",
+       [("smoker: all values are ", "'Daily' (200 rows)")])
+      for kind, codes in (("integer", LABELS), ("string", TEXTS))),
+    ([AGE, CHARGES, WEIGHT],
+     {"weight": ["0"] * 40 + ["-1"] * 20 + ["5.5"] * 20 + ["1.5"] * 320}, "charges",
+     [("weight: 15 % of weights are 0 or below; a weight must be a number above 0.",),
+      ("weight: 5.0 % of weights are above the maximum 5",)]),
+    ([AGE, SMOKER, CHARGES], {"charges": [f"{90_000 + k}" for k in range(400)]}, "charges",
+     [("charges: all values are above the maximum 60,000",)]),
+    ([REQUIRED, SMOKER], {"age": ["NA"] * 4 + ["30", "71"] * 198}, "",
+     [("age: 1.0 % of values are missing, and the field is required",)]),
+    ([AGE, SMOKER], {"age": ["NA"] * 300 + ["30", "71"] * 50}, "",
+     [("age: 75 % of values are missing; see whether this is the column",)]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("fields", "cells", "target", "findings"), CASES)
+def test_a_mistake_is_one_line_that_says_what_would_be_right(
+    run: Run,
+    tmp_path: Path,
+    fields: list[dict[str, Any]],
+    cells: dict[str, list[str]],
+    target: str,
+    findings: list[tuple[str, ...]],
+) -> None:
+    write(tmp_path, fields, cells)
+    found = lines(run, tmp_path, *(("--target", target) if target else ()))
+    assert len(found) == len(findings)
+    for line, (beginning, *words) in zip(found, findings, strict=True):
+        assert line.startswith(beginning)
+        assert all(word in line for word in words)
+
+
+def test_bytes_that_are_no_utf8(run: Run, tmp_path: Path) -> None:
+    write(tmp_path, [AGE, SMOKER], {"smoker": ["nö", "yes"] * 200})
+    path = tmp_path / "t.csv"
+    path.write_bytes(path.read_text(encoding="utf-8").encode("latin-1"))
+    (found,) = lines(run, tmp_path)
+    assert found.startswith(
+        "smoker: 50 % of values have bytes that are no UTF-8; save the file as UTF-8"
+    )

@@ -95,6 +95,7 @@ def test_another_separator_is_named_by_every_command(run: Run, schema: Path) -> 
     wanted = "values seem to be separated by ';'"
     for command in (
         ("describe", path),
+        ("check", path, "--schema", schema),
         ("select", *read),
         ("select", path, *QUESTION, "--support-size", "1"),
         ("select", *read, "--dry-run"),

@@ -26,27 +26,6 @@ from tests.support.commandline import Run
 RELEASE = ("release", "diabetes", "--epsilon", "1")
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("support_size = 2", "support_size = 0", "support_size must be an integer in 1..3, got 0"),
-        ("x_bound = 1.0", "x_bound = 0", "x_bound must be a finite number > 0"),
-        ("ridge = 0.5", "rigde = 0.5", "did you mean 'ridge'"),
-        ("data.csv", "absent.csv", "no such file"),
-    ],
-)
-def test_bad_instances_touch_no_file(
-    run: Run, folder: Path, old: str, new: str, message: str
-) -> None:
-    path, answer = folder / "instance.toml", folder / "answer.json"
-    path.write_text(path.read_text().replace(old, new))
-    answer.write_text("kept")
-    for command in (("solve", path), ("release", path, "--epsilon", "1")):
-        run(*command, "--output", answer, "--replace").failed_with(2, "instance.toml", message)
-    assert answer.read_text() == "kept"
-    assert len(list(folder.iterdir())) == 3
-
-
 def test_processes_end_with_the_same_codes(shell: Run, folder: Path) -> None:
     solved = shell("solve", "tiny-plain", "--solver", "highs", "--json")
     assert (solved.code, solved.err) == (0, "")

@@ -13,7 +13,6 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from mipselect.errors import InvalidInput
 from mipselect.tables import TableCheck, TableSchema, check_table
 from tests.support.patients import SCHEMA, between, patients
 
@@ -45,13 +44,6 @@ def test_counts_of_every_field_add_up_to_the_rows() -> None:
 
 def number(name: str, low: float, high: float) -> dict[str, Any]:
     return {"name": name, **between(low, high)}
-
-
-def test_weights_above_the_maximum_may_be_meant() -> None:
-    weight = {**number("w", 0, 4), "mipselect:role": "weight"}
-    table = pd.DataFrame({"days": np.arange(20.0), "w": [9.0, *[1.0] * 19]})
-    (line,) = texts(check_table(table, schema_of(number("days", 0, 40), weight)))
-    assert line.startswith("w: 5.0 % of weights are above the maximum 4, and count as it; right ")
 
 
 def test_all_rows_count_as_rows_of_the_largest_weight() -> None:
@@ -88,13 +80,6 @@ def test_one_number_beyond_the_range_may_be_a_code_of_no_value(
     more = np.append(mixed, np.sign(code) * np.linspace(200, 300, 2 * rows))
     lines = texts(check_table(pa.table({"x": more}), schema))
     assert not any("missingValues" in line for line in lines)
-
-
-def test_a_table_that_fits_has_no_findings() -> None:
-    frame = pd.DataFrame({"a": np.linspace(0, 1, 500), "b": np.linspace(0, 1, 500) ** 2})
-    frame["b"] = np.random.default_rng(0).permutation(frame["b"])
-    schema = TableSchema.of_numbers({"a": (0, 1), "b": (0, 1)})
-    assert texts(check_table(frame, schema)) == []
 
 
 def test_people_are_counted_by_their_identities() -> None:
@@ -145,20 +130,6 @@ def test_a_stream_that_can_be_read_once_is_enough() -> None:
 def test_a_table_without_rows_is_told() -> None:
     check = check_table(patients(10)[:0], SCHEMA, target="stay")
     assert texts(check) == ["the table: has no rows"]
-
-
-@pytest.mark.parametrize(
-    ("question", "words"),
-    [
-        ({"target": "say"}, "did you mean 'stay'"),
-        ({"target": "stay", "never": ["stay"]}, "cannot be in never"),
-        ({"never": ["sax"]}, "did you mean 'sex'"),
-        ({"ranges": {"sex": (0, 1)}}, "must be one of numbers"),
-    ],
-)
-def test_wrong_arguments_are_one_clear_line(question: dict[str, Any], words: str) -> None:
-    with pytest.raises(InvalidInput, match=words):
-        check_table(patients(10), SCHEMA, **question)
 
 
 @pytest.mark.deep
