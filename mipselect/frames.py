@@ -151,7 +151,7 @@ def refuse_stored_index(names: Sequence[str], what: str, places: Iterable[int]) 
 
 
 def _arrow_matrix(table: Any, what: str) -> FloatArray:
-    """Convert a `pyarrow.Table` to finite numbers; a message has the row, counted from 0."""
+    """Convert a `pyarrow.Table` to numbers, missing values to NaN."""
     single = table.num_columns and all(column.type == pa.float32() for column in table.columns)
     dtype = np.float32 if single else np.float64
     result = np.empty((table.num_rows, table.num_columns), dtype, order="F")
@@ -160,16 +160,7 @@ def _arrow_matrix(table: Any, what: str) -> FloatArray:
         if not (types.is_boolean(kind) or is_numeric(kind) or types.is_null(kind)):
             advice = DATES if types.is_temporal(kind) else ADVICE
             raise InvalidInput(f"{what}: column {shown(name)} is of type {kind}; {advice}")
-        numbers = doubles(column)
-        result[:, k] = numbers
-        bad = np.flatnonzero(~np.isfinite(numbers))
-        if bad.size:
-            value = column[int(bad[0])].as_py()
-            is_missing = value is None or bool(np.isnan(numbers[bad[0]]))
-            raise InvalidInput(
-                f"{what}: row {bad[0]} (counted from 0), column {shown(name)} holds "
-                f"{_kind(value)}; {MISSING if is_missing else ADVICE}"
-            )
+        result[:, k] = doubles(column)
     return result
 
 

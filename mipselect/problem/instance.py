@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray
 from mipselect.blocks.partitions import Blocks
@@ -478,22 +478,6 @@ class Instance(OfProblem):
         """The clipped target, shape (n,), read-only; sensitive."""
         y: FloatArray = self.data.y
         return y
-
-    @property
-    def weights(self) -> FloatArray | None:
-        """Weights of the losses of rows, in [0, 1], shape (n,), read-only; sensitive.
-
-        None where all rows count the same, and where there are sums and no rows.
-        """
-        return getattr(self.data, "weights", None)
-
-    @property
-    def targeted(self) -> NDArray[np.bool_] | None:
-        """False for rows of a table without a target, shape (n,); sensitive. None where all have.
-
-        Models leave such rows out.
-        """
-        return getattr(self.data, "targeted", None)
 
     @property
     def p(self) -> int:

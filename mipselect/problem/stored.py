@@ -72,23 +72,13 @@ class StoredData:
         return cls(path, made.problem, data, settings)
 
     @property
-    def name(self) -> str:
-        """Name of the file, without its folder and its ending."""
-        return self.path.stem
-
-    @property
     def mapped(self) -> bool:
         """True of a table with a schema, of moments and of blocks: there is nothing to clip."""
-        return not isinstance(self.data, Rows) or isinstance(self.data, ClippedRows)
+        return isinstance(self.data, ClippedRows | ExactSums | BlockScores)
 
     @property
     def X(self) -> FloatArray:
-        """The columns, shape (n, p), in the order of the table; `InvalidInput` with weights."""
-        if self.problem.weight_bound is not None:
-            raise InvalidInput(
-                f"{self.path}: its rows count by a survey weight, and what takes X and y alone "
-                "counts all rows the same"
-            )
+        """The columns, shape (n, p), in the order of the table."""
         return self.problem.layout.table(self._held.X)
 
     @property
@@ -110,7 +100,7 @@ class StoredData:
     def instance(self) -> Instance:
         """Clip the data; raise `InvalidInput`, naming the file, for a wrong target."""
         data = self._held
-        if not isinstance(data, Rows) or isinstance(data, ClippedRows):
+        if isinstance(data, ClippedRows | ExactSums):
             return Instance.of(self.problem, data)
         with about(str(self.path)):
             if self.problem.of_classes and len(np.unique(self.y)) != 2:
@@ -124,7 +114,7 @@ class StoredData:
     def rows(self) -> Rows | ExactSums:
         """Return the data, not clipped where they are not yet; classes are -1 and +1."""
         data = self._held
-        if not isinstance(data, Rows) or isinstance(data, ClippedRows):
+        if self.mapped:
             return data
         y = self.instance().y if self.problem.of_classes else numeric_vector(data.y)
         return Rows(data.X, y)

@@ -21,6 +21,7 @@ from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee, compose
 from mipselect.privacy.ledger import Ledger, paid
 from mipselect.problem.block_scores import BlockOptions, BlockScores
+from mipselect.problem.data import ClippedRows
 from mipselect.problem.instance import Instance
 from mipselect.problem.layout import Layout
 from mipselect.problem.scores import LOSS
@@ -567,9 +568,11 @@ class TablePlan(Plan):
 
 def _mapped(instance: Instance, columns: tuple[int, ...]) -> ModelRows:
     """Return some columns of an instance, its target, and how much its rows count."""
-    targeted = instance.targeted
-    y = instance.y if targeted is None else np.where(targeted, instance.y, 0.0)
-    return ModelRows(instance.X[:, list(columns)], y, weights=instance.weights, targeted=targeted)
+    data = instance.data
+    assert isinstance(data, ClippedRows)
+    y = data.y if data.targeted is None else np.where(data.targeted, data.y, 0.0)
+    X = instance.X[:, list(columns)]
+    return ModelRows(X, y, weights=data.weights, targeted=data.targeted)
 
 
 def largest(sizes: Sequence[float], count: int) -> Support:

@@ -31,12 +31,6 @@ MOST_COMPLEX = 100.0
 """A prior that is steeper has sizes of probability zero in double precision."""
 
 
-def checked_complexity(value: float, name: str) -> float:
-    """Return a number in 0..`MOST_COMPLEX`."""
-    wanted = f"a number in 0..{MOST_COMPLEX:g}"
-    return checked_number(value, name, wanted, lambda a: 0.0 <= a <= MOST_COMPLEX)
-
-
 @estimator
 class ExactDrawSelector(ProblemSelector):
     """A selector that draws exactly from all supports; the law is a subclass's."""
@@ -57,7 +51,9 @@ class ExactDrawSelector(ProblemSelector):
         "`ExponentialMechanism`.",
         default=1.0,
         flag="--complexity",
-        check=checked_complexity,
+        check=lambda value, name: checked_number(
+            value, name, f"a number in 0..{MOST_COMPLEX:g}", lambda a: 0.0 <= a <= MOST_COMPLEX
+        ),
     )
     prior_weights: ArrayLike | None = parameter(
         "array_like of shape (n_features,), optional",

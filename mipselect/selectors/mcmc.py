@@ -6,7 +6,6 @@ import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from numpy.typing import ArrayLike
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput
 from mipselect.estimators import feature_bounds, target_bound
-from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.supports.metropolis import MetropolisHastings, mixing_guarantee
 from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee
@@ -39,10 +37,14 @@ MOST_COLUMNS = 5_000
 class ResidualSquares:
     """RSS_S = min ‖y - X_S β‖² over ‖β‖₁ ≤ B, for one support after the other.
 
-    Parameters
+    Attributes
     ----------
-    X : float array, shape (n, p)
-    y : float array, shape (n,)
+    gram : callable
+        From column indices to X_SᵀX_S.
+    products : float array, shape (p,)
+        Xᵀy.
+    square : float
+        yᵀy.
     coef_bound : float
         B > 0.
 
@@ -57,43 +59,32 @@ class ResidualSquares:
     more than rounding, as the problem is convex.
     """
 
-    X: FloatArray = field(repr=False)
-    y: FloatArray = field(repr=False)
+    gram: Callable[[IntArray], FloatArray] = field(repr=False)
+    products: FloatArray = field(repr=False)
+    square: float = field(repr=False)
     coef_bound: float
+
+    @classmethod
+    def of_rows(cls, X: FloatArray, y: FloatArray, coef_bound: float) -> ResidualSquares:
+        """Take X, shape (n, p), and y, shape (n,)."""
+        whole = X.T @ X if X.shape[1] <= MOST_COLUMNS else None
+
+        def gram(columns: IntArray) -> FloatArray:
+            if whole is not None:
+                return np.asarray(whole[np.ix_(columns, columns)])
+            return X[:, columns].T @ X[:, columns]
+
+        return cls(gram, X.T @ y, float(y @ y), coef_bound)
 
     def __call__(self, support: ArrayLike) -> float:
         """Compute RSS of some column indices."""
         columns = np.asarray(support, dtype=np.intp)
-        gram, products = self._gram_of(columns), self._products[columns]
-        return smallest_square(gram, products, self._square, self.coef_bound)
-
-    def _gram_of(self, columns: IntArray) -> FloatArray:
-        if self._gram is not None:
-            block: FloatArray = self._gram[columns[:, None], columns]
-            return block
-        part = self.X[:, columns]
-        return part.T @ part
-
-    @cached_property
-    def _gram(self) -> FloatArray | None:
-        return self.X.T @ self.X if self.X.shape[1] <= MOST_COLUMNS else None
-
-    @cached_property
-    def _products(self) -> FloatArray:
-        return self.X.T @ self.y
-
-    @cached_property
-    def _square(self) -> float:
-        return float(self.y @ self.y)
-
-
-def smallest_square(gram: FloatArray, products: FloatArray, square: float, bound: float) -> float:
-    """Compute RSS of some columns, from XᵀX, Xᵀy and yᵀy; see `ResidualSquares`."""
-    coefficients = least_squares(gram, products)
-    if not np.abs(coefficients).sum() <= bound:
-        coefficients = nearest_in_ball(gram, products, square, bound)
-    gradient = gram @ coefficients - 2.0 * products
-    return max(0.0, square + float(coefficients @ gradient))
+        gram, products = self.gram(columns), self.products[columns]
+        coefficients = least_squares(gram, products)
+        if not np.abs(coefficients).sum() <= self.coef_bound:
+            coefficients = nearest_in_ball(gram, products, self.square, self.coef_bound)
+        gradient = gram @ coefficients - 2.0 * products
+        return max(0.0, self.square + float(coefficients @ gradient))
 
 
 def least_squares(gram: FloatArray, products: FloatArray) -> FloatArray:
@@ -288,30 +279,24 @@ class MCMCSelector(RowsSelector):
 
     def _of_rows(self, problem: Problem, rows: Rows, source: random.Random) -> MetropolisHastings:
         y_bound, layout = problem.bound("y_bound"), problem.layout
-        squares = ResidualSquares(
+        squares = ResidualSquares.of_rows(
             layout.clipped(np.asarray(rows.X, dtype=np.float64)),
             np.clip(rows.y, -y_bound, y_bound),
             self.radius_of(problem),
         )
-
-        def value(support: Support) -> float:
-            return squares(layout.features.with_always(np.array(support)))
-
-        return self._chain(value, problem)
+        return self._chain(squares, problem)
 
     def _of_sums(self, problem: Problem, sums: ExactSums) -> MetropolisHastings:
-        radius, features = self.radius_of(problem), problem.layout.features
+        def gram(columns: IntArray) -> FloatArray:
+            return np.asarray(sums.gram[np.ix_(columns, columns)])
 
-        def value(support: Support) -> float:
-            columns = features.with_always(np.array(support))
-            gram = sums.gram[np.ix_(columns, columns)]
-            return smallest_square(gram, sums.moment[columns], sums.target_norm, radius)
+        radius = self.radius_of(problem)
+        return self._chain(ResidualSquares(gram, sums.moment, sums.target_norm, radius), problem)
 
-        return self._chain(value, problem)
-
-    def _chain(self, value: Callable[[Support], float], problem: Problem) -> MetropolisHastings:
+    def _chain(self, squares: ResidualSquares, problem: Problem) -> MetropolisHastings:
+        features = problem.layout.features
         return MetropolisHastings(
-            value,
+            lambda support: squares(features.with_always(np.array(support))),
             problem.feature_names,
             problem.support_size,
             self.epsilon,

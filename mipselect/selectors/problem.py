@@ -36,21 +36,6 @@ BOUNDS = ("x_bound", "y_bound", "coef_bound", "ridge")
 OF_BLOCKS = ("block_rows", "partitions")
 
 
-def checked_score(value: str, name: str) -> None:
-    """Raise `InvalidInput` unless it is the name of a score."""
-    checked_choice(value, name, SCORES)
-
-
-def checked_block_rows(value: int, name: str) -> None:
-    """Raise `InvalidInput` unless blocks may have so many rows."""
-    checked_integer(value, name, 2, MOST_ROWS_OF_A_BLOCK)
-
-
-def checked_partitions(value: int, name: str) -> None:
-    """Raise `InvalidInput` unless there may be so many partitions."""
-    checked_integer(value, name, 1, MOST_PARTITIONS)
-
-
 class NotAMethod:
     """Keeps a parameter that is named like a method of scikit-learn's, out of its sight.
 
@@ -85,7 +70,7 @@ class ProblemSelector(PrivateSelector):
         "bound, an intercept or another loss than the squared one is given, else R² where "
         "it takes less than a minute, else least squares.",
         default=None,
-        check=checked_score,
+        check=lambda value, name: checked_choice(value, name, SCORES),
     )
     block_rows: int | None = parameter(
         "int, optional",
@@ -93,13 +78,13 @@ class ProblemSelector(PrivateSelector):
         "rows. Default: 2, of a table with a target of two classes 3, and for R² a public rule of "
         "n, ε and s.",
         default=None,
-        check=checked_block_rows,
+        check=lambda value, name: checked_integer(value, name, 2, MOST_ROWS_OF_A_BLOCK),
     )
     partitions: int | None = parameter(
         "int, optional",
         "T, how often the rows are divided into blocks anew. Default 16, and for R² at most 8.",
         default=None,
-        check=checked_partitions,
+        check=lambda value, name: checked_integer(value, name, 1, MOST_PARTITIONS),
     )
     x_bound: float | Sequence[float] | None = feature_bounds(
         ": the length of a row within a feature of several columns. In their units. Public; "

@@ -125,11 +125,6 @@ class TopRSelector(SearchSelector):
         return TopR(pool, self.epsilon)
 
 
-def checked_half(value: float, name: str) -> None:
-    """Raise `InvalidInput` unless a number lies strictly between 0 and 1/2."""
-    checked_number(value, name, "a number strictly between 0 and 1/2", lambda v: 0.0 < v < 0.5)
-
-
 @estimator
 class MistakesSelector(SearchSelector):
     """Select columns by the mistakes mechanism: the best value of every mistake level.
@@ -166,7 +161,9 @@ class MistakesSelector(SearchSelector):
         "0 < δ < 1/2; given with `test_epsilon` or not at all.",
         default=None,
         flag="--delta",
-        check=checked_half,
+        check=lambda value, name: checked_number(
+            value, name, "a number strictly between 0 and 1/2", lambda v: 0.0 < v < 0.5
+        ),
     )
 
     @property

@@ -130,7 +130,6 @@ def test_a_problem_has_the_data_before_clipping(folder: Path) -> None:
     problem = load_problem(folder / "good.toml")
     np.testing.assert_array_equal(problem.X, [[0.5, -3.0], [-0.25, 0.5]])
     np.testing.assert_array_equal(problem.y, [1.0, -9.0])
-    assert problem.name == "good"
     assert "array" not in repr(problem)
     instance = problem.instance()
     np.testing.assert_array_equal(instance.X, [[0.5, -1.0], [-0.25, 0.5]])

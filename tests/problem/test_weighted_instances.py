@@ -61,7 +61,7 @@ def test_every_value_is_that_of_weighted_least_squares(seed: int, always: list[s
     radius = float(rng.choice([0.3, 5.0]))
     instance = instance_of(rows, always=always, coef_bound=radius)
     weights = np.array([share_of(row[-1]) for row in rows])
-    np.testing.assert_array_equal(instance.weights, weights)
+    np.testing.assert_array_equal(instance.data.weights, weights)
     data = Data(instance)
     expected = [by_hand(instance, tuple(S), weights) for S in data.supports.tolist()]
     np.testing.assert_allclose(data.values, expected, rtol=1e-6, atol=1e-8)

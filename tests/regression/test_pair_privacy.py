@@ -92,7 +92,7 @@ def law(planned: TablePlan, rows: list[Row], grid: np.ndarray) -> dict[tuple[int
         table, SCHEMA, support_size=1, intercept=False, loss=loss, **asked
     )
     # A row without a target has no part in ranges and coefficients, and is one of n.
-    there = instance.targeted
+    there = instance.data.targeted
     assert there is not None
     y = np.where(there, instance.y, 0.0)
     # Ties are broken in the same way on both tables, for the law is given how.

@@ -122,7 +122,7 @@ def test_decimals_and_whole_numbers_beyond_floats() -> None:
         (pd.DataFrame(VALUES, columns=["Unnamed: 0", "a"]), "column 0 is called 'Unnamed: 0'"),
         (pa.table({"a": [1.0], "": [2.0]}), "column 1 has no name"),
         (pa.table({"a": [1.0], "b\x1b[31m": [2.0]}), r"column 1 must be .* got 'b\\x1b\[31m'"),
-        (pa.table({"a": [1.0, None]}), r"row 1 \(counted from 0\), column 'a' holds nothing"),
+        (pa.table({"a": [1.0, None]}), r"row 1, column 0 \(a\) holds nan"),
         (pa.table({"a": [datetime.date(2020, 1, 1)]}), "column 'a' is of type date32.*leave them"),
         (pa.table({"a": ["SECRET"]}), "column 'a' is of type string; values must"),
         (pa.table({"a": [[1.0]]}), "column 'a' is of type list"),
