@@ -1,4 +1,4 @@
-"""`mipselect describe`: names, types and codebooks of a table, and what a person must fill in."""
+"""`describe` and `schema`: how a schema is begun, filled in and confirmed."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pyarrow import parquet
 from mipselect.tables import TableSchema
 from tests.support.commandline import Outcome, Run
 from tests.support.fields import listed
+from tests.support.one_row_at_a_time import HOSPITAL
 from tests.support.stored_tables import as_dta, as_sav, columns
 
 
@@ -128,3 +129,100 @@ def test_a_codebook_is_given(run: Run, tmp_path: Path) -> None:
     assert "mipselect:typeProposed" not in report["schema"]["fields"][1]
     again = run("describe", table, *given, "--output", tmp_path / "c.json")
     again.failed_with(2, "is what is read")
+
+
+@pytest.fixture
+def hospital(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = Path("t.schema.json")
+    content = {**HOSPITAL, "csvw-eo:privacyUnit": "id"}
+    content["fields"] = [
+        {"name": "id", "type": "string"},
+        *HOSPITAL["fields"],
+        {"name": "[red]", "type": "string", "mipselect:typeProposed": True},
+        {"name": "when", "type": "date"},
+    ]
+    path.write_text(json.dumps(content))
+    return path
+
+
+def test_a_spreadsheet_and_back(run: Run, hospital: Path) -> None:
+    done = run("schema", "to-csv", hospital, "t.csv")
+    assert (done.code, done.err) == (0, "")
+    assert done.out == "t.csv: 11 fields; to fill in: [red], when; types to confirm: [red]\n"
+    report = run("schema", "from-csv", "t.csv", "again.json", "--json").report
+    assert TableSchema.read("again.json").content == TableSchema.read(hospital).content
+    assert (report["read"], report["written"], report["fields"]) == ("t.csv", "again.json", 11)
+    assert run("schema", "to-csv", hospital, "s.csv", "--delimiter", ";").code == 0
+    text = Path("s.csv").read_text(encoding="utf-8-sig")
+    assert text.startswith("name;title;type;minimum")
+    run("schema", "from-csv", "s.csv", "s.json")
+    assert TableSchema.read("s.json").content == TableSchema.read(hospital).content
+
+
+def test_texts_without_utf8_survive(run: Run, hospital: Path) -> None:
+    content = {"note": "\ud83d\n", "fields": [{"name": "a", "title": "\ud83d"}]}
+    hospital.write_text(json.dumps(content))
+    assert run("schema", "to-csv", hospital, "t.csv").code == 0
+    assert run("schema", "from-csv", "t.csv", "again.json").code == 0
+    assert TableSchema.read("again.json").content == content
+
+
+TEXT = "age;größe;smoker;y\n" + "".join(
+    f"{20 + k};{k % 7};{['true', 'false'][k % 2]};{k % 5}\n" for k in range(40)
+)
+
+
+@pytest.fixture
+def typed(tmp_path: Path) -> Path:
+    (tmp_path / "t.csv").write_bytes(TEXT.encode("latin-1"))
+    return tmp_path / "t.csv"
+
+
+WAYS = ("--delimiter", ";", "--encoding", "latin-1")
+
+
+def test_from_a_proposal_to_a_release(run: Run, typed: Path) -> None:
+    schema = typed.with_name("s.json")
+    outcome = run("describe", typed, *WAYS, "--types-from-data", "--output", schema)
+    assert outcome.code == 0
+    assert "SENSITIVE" in outcome.out
+    assert "integer ?" in outcome.out
+    assert "schema confirm" in outcome.out
+    assert schema.stat().st_mode & 0o077 == 0
+    question = ("--schema", schema, "--target", "y", "--support-size", "1", "--epsilon", "5")
+    for command in (("select", typed, *question), ("fit", typed, *question)):
+        run(*command, *WAYS).failed_with(2, "the types of age, größe, smoker, y were proposed")
+    before = schema.read_text()
+    run("schema", "confirm", schema).failed_with(2, "age integer; größe", "give --yes")
+    assert schema.read_text() == before
+    report = run("schema", "confirm", schema, "--yes", "--json").report
+    assert report["confirmed"] == {
+        "age": "integer",
+        "größe": "integer",
+        "smoker": "boolean",
+        "y": "integer",
+    }
+    assert "typeProposed" not in schema.read_text()
+    assert "nothing to confirm" in run("schema", "confirm", schema).out
+    assert run("select", typed, *question, *WAYS).code == 0
+
+
+def test_json_is_marked(run: Run, typed: Path) -> None:
+    report = run("describe", typed, *WAYS, "--types-from-data", "--json").report
+    assert report["sensitive"] is True
+    assert report["delimiter"] == ";"
+    assert report["schema"]["fields"][0]["mipselect:typeProposed"] is True
+    assert run("describe", typed, *WAYS, "--json").report["sensitive"] is False
+
+
+def test_texts_of_a_boolean_are_listed_with_its_type(run: Run, tmp_path: Path) -> None:
+    path, schema = tmp_path / "t.csv", tmp_path / "s.json"
+    path.write_text("smoker,day\nyes,2020-01-31\nno,\n")
+    described = run("describe", path, "--types-from-data", "--output", schema)
+    assert "no is -1, yes is +1" in described.out
+    run("schema", "confirm", schema).failed_with(2, "smoker boolean (yes or no); day date")
+    assert run("schema", "confirm", schema, "--yes").code == 0
+    fields = json.loads(schema.read_text())["fields"]
+    assert fields[1] == {"name": "day", "type": "date"}
+    assert fields[0]["trueValues"][0] == "yes"
