@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from hashlib import sha256
@@ -98,7 +97,7 @@ def read_release(path: Path) -> ReportedRelease:
 def _of_kind(report: Mapping[str, Any]) -> ReportedRelease:
     if "format" in report:
         # What `ModelRelease.save` wrote: its table and ledger are not known.
-        return replace(of_object(_model(report), "model"), twin=_twin(report))
+        return of_object(_model(report), "model")
     _require_release(report)
     found = _evaluation(report) if "quality" in report else _selection_or_model(report)
     if found.guarantee.private is not report["private"]:
@@ -148,7 +147,7 @@ def _selection_or_model(report: Mapping[str, Any]) -> ReportedRelease:
     is_less = total.epsilon < least.epsilon or total.delta < least.delta
     if is_less or any(release.guarantee != one for release in releases):
         raise InvalidInput("is no release: its guarantees contradict each other")
-    has_model, of = model is not None and model.has_model, report.get("features_of")
+    of = report.get("features_of")
     return ReportedRelease(
         guarantee=total,
         method=checked_name(report["method"], "method"),
@@ -162,7 +161,6 @@ def _selection_or_model(report: Mapping[str, Any]) -> ReportedRelease:
         titles=titles_in_words(report) if model is None else field_words(model),
         near_chance=checked_flag(report.get("nearly_blind") or False, "nearly_blind"),
         # Two fits whose private tests failed have equal models: table and ledger tell them apart.
-        twin=_twin(report["model"] if has_model else report),
         **_common(report),
     )
 
@@ -189,7 +187,6 @@ def _evaluation(report: Mapping[str, Any]) -> ReportedRelease:
         guarantee=guarantee,
         quality=quality,
         about=_file_name(report, "model"),
-        twin=_twin(report),
         **_common(report),
     )
 
@@ -256,8 +253,3 @@ def _finite(value: Any, name: str) -> float:
 def _names(report: Mapping[str, Any], key: str, what: str) -> tuple[str, ...]:
     """Return the names under a key; none where it is missing."""
     return tuple(checked_name(name, what) for name in report.get(key) or ())
-
-
-def _twin(released: Mapping[str, Any]) -> str:
-    """Compute a hash that two files of the same release share, however they are written."""
-    return sha256(json.dumps(released, sort_keys=True).encode()).hexdigest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -94,12 +95,11 @@ def report(arguments: ReportArguments) -> None:
     if title is not None:
         checked_line(title, "--title", LONGEST_TITLE)
     facts = {} if arguments.facts is None else read_facts(arguments.facts)
-    releases, notes = read_once_each(arguments.files)
+    releases = read_each(arguments.files)
     made = ReleaseReport(
         title=default_title(releases) if title is None else title,
         releases=releases,
         ledger=ledger,
-        notes=notes,
         facts=facts,
     )
     seeded = not made.total.private
@@ -142,31 +142,21 @@ def read_facts(path: Path) -> dict[str, str]:
     return facts
 
 
-def read_once_each(
-    files: Sequence[Path],
-) -> tuple[tuple[ReportedRelease, ...], tuple[str, ...]]:
-    """Read each release once; return a note for every file that repeats another."""
+def read_each(files: Sequence[Path]) -> tuple[ReportedRelease, ...]:
+    """Read each release; raise `InvalidInput` for a file that is given twice."""
     from mipselect.cli.release_file import read_release
 
-    kept: dict[str, tuple[Path, ReportedRelease]] = {}
-    notes = []
+    places, names, found = set(), Counter[str](), []
     for path in files:
         one = read_release(path)
-        same = sum(other.name == path.name for other, _ in kept.values())
-        if same:
-            one = replace(one, name=f"{one.name} ({same + 1})")
-        first_path, first = kept.setdefault(one.twin, (path, one))
-        if first is one:
-            continue
-        if path.samefile(first_path):
-            notes.append(f"{first.name} was given twice: it is counted once.")
-            continue
-        note = f"{path.name} holds the same release as {first.name}: it is counted once."
-        # No two draws of coefficients come out alike.
-        if one.ledger is None and not one.has_model:
-            note += f" Two draws that came out alike would cost {amount(one.guarantee)} more."
-        notes.append(note)
-    return tuple(one for _, one in kept.values()), tuple(notes)
+        if (place := path.resolve()) in places:
+            raise InvalidInput(f"{path}: the file is given twice, and would be counted twice")
+        places.add(place)
+        names[path.name] += 1
+        if (number := names[path.name]) > 1:
+            one = replace(one, name=f"{one.name} ({number})")
+        found.append(one)
+    return tuple(found)
 
 
 def report_of(made: ReleaseReport) -> dict[str, Any]:
@@ -190,5 +180,5 @@ def report_of(made: ReleaseReport) -> dict[str, Any]:
         "guarantee": made.total.to_dict(),
         "remaining": None if made.ledger is None else made.ledger.remaining.to_dict(),
         "warnings": made.warnings,
-        "notes": [*made.notes, *separate_draws(made.releases)],
+        "notes": separate_draws(made.releases),
     }

@@ -37,8 +37,6 @@ class ReleaseReport:
     releases : tuple of ReportedRelease
     ledger : Ledger, optional
         That paid: the report says what is left.
-    notes : tuple of str
-        About the set, such as a file that was given twice.
     facts : mapping
         What only people know, by the names `mipselect.reports.methods.FACTS`.
 
@@ -64,7 +62,6 @@ class ReleaseReport:
     title: str
     releases: tuple[ReportedRelease, ...]
     ledger: Ledger | None = None
-    notes: tuple[str, ...] = ()
     facts: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -71,8 +71,6 @@ class ReportedRelease:
         Version of mipselect.
     digest : str or None
         SHA-256 of the file.
-    twin : str
-        Equal for the same release in two files.
     """
 
     name: str
@@ -95,7 +93,6 @@ class ReportedRelease:
     ledger: LedgerNote | None = None
     version: str | None = None
     digest: str | None = None
-    twin: str = ""
 
     @property
     def kind(self) -> str:
