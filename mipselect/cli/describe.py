@@ -107,17 +107,16 @@ def describe(arguments: DescribeArguments) -> None:
     proposed = proposed_types(source) if arguments.types_from_data else {}
     codebook = None if given is None else read_codebook(given, source)
     found = described(source, codebook, proposed)
-    schema, uses = found.schema, list(_uses(found.schema))
-    sensitive = any(field.type_proposed for field in schema.fields)
+    schema, sensitive = found.schema, any(field.type_proposed for field in found.schema.fields)
+    uses = list(_uses(schema))
     if output is not None:
         write_whole(output, schema.text.encode(), sensitive=sensitive)
-    typeless = not found.has_types and all(field.type == "string" for field in schema.fields)
 
     def render(console: Console) -> None:
         if sensitive:
             banner(console, SENSITIVE)
-        _print_fields(console, schema, uses, typeless)
-        texts = [NO_TYPES] * typeless + [f"note: {note}." for note in found.notes]
+        _print_fields(console, schema, uses, found.typeless)
+        texts = [NO_TYPES] * found.typeless + [f"note: {note}." for note in found.notes]
         texts += [PROPOSED_TYPES.format(output or "FILE")] * sensitive
         complete = not any(gap for _, _, gap in uses)
         texts += [COMPLETE] if complete else [FROM_WHERE, TYPICAL, IDENTIFIERS]
@@ -139,13 +138,11 @@ def describe(arguments: DescribeArguments) -> None:
 
 def _uses(schema: TableSchema) -> Iterator[tuple[Field, str, str]]:
     """Yield each field, what becomes of it, and what is to fill in; "" where nothing is."""
-    from mipselect.tables.fields import IGNORED
-
     for field in schema.features:
         made = [one.name for one in schema.derived if one.source.name == field.name]
         if field.name == schema.privacy_unit:
             yield field, "whose row it is", ""
-        elif field.role == IGNORED:
+        elif field.name in schema.ignored:
             yield field, "nothing, it is ignored", ""
         elif made and field.name in schema.only_read:
             yield field, f"made into {', '.join(made)}", ""

@@ -10,9 +10,8 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyarrow import compute
@@ -134,28 +133,23 @@ def read_codebook(path: str | Path, source: TableFile) -> TableSchema:
 
 def _schema_of_resource(content: Mapping[str, Any], path: Path, file: str) -> Any:
     """Find the schema of the resource of a data package that is this file, or of its only one."""
-    resources = _resources(content)
-    chosen = [each for each in resources if file in _files(each)] or resources
-    if len(chosen) != 1:
+    resources = [each for each in _list(content["resources"]) if isinstance(each, Mapping)]
+    paths = [
+        [PurePosixPath(str(each)).name for each in _list(one.get("path"))] for one in resources
+    ]
+    chosen = [one for one, names in zip(resources, paths, strict=True) if file in names]
+    if len(chosen or resources) != 1:
         known = [str(each.get("name", "?")) for each in resources]
         raise InvalidInput(f"must have one resource that is {shown(file)}; it has {listed(known)}")
-    schema = chosen[0].get("schema")
+    (resource,) = chosen or resources
+    schema = resource.get("schema")
     if isinstance(schema, str):
         if "://" in schema or ".." in schema or schema.startswith("/"):
             raise InvalidInput(f"its schema {shown(schema)} is elsewhere; give that as --codebook")
         return read_json(path.with_name(schema), MOST_BYTES)
     if not isinstance(schema, Mapping):
-        raise InvalidInput(f"the resource {shown(chosen[0].get('name', '?'))} has no schema")
+        raise InvalidInput(f"the resource {shown(resource.get('name', '?'))} has no schema")
     return schema
-
-
-def _resources(package: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [each for each in _list(package.get("resources")) if isinstance(each, Mapping)]
-
-
-def _files(resource: Mapping[str, Any]) -> list[str]:
-    """List the names of the files of a resource, without their folders."""
-    return [PurePosixPath(str(each)).name for each in _list(resource.get("path", []))]
 
 
 def _list(value: Any) -> list[Any]:
@@ -295,21 +289,13 @@ OF_WEIGHTS = (
 )
 
 
-@dataclass(frozen=True)
-class Described:
-    """A schema that was begun, and what a person should know of it.
-
-    Attributes
-    ----------
-    schema : TableSchema
-    notes : tuple of str
-    has_types : bool
-        False of CSV and Excel, which store none.
-    """
+class Described(NamedTuple):
+    """A schema that was begun, and what a person should know of it."""
 
     schema: TableSchema
     notes: tuple[str, ...]
-    has_types: bool
+    typeless: bool
+    """True of CSV and Excel, which store no types, as long as nobody says any."""
 
 
 def described(
@@ -338,14 +324,16 @@ def described(
     table = {"missingValues": [""], **({} if codebook is None else codebook.content)}
     table.pop("$schema", None)
     known = {entry["name"]: entry for entry in table.pop("fields", ())}
-    key, used = _key_and_used(table)
+    key = table.get("primaryKey", ())
+    keys = (key,) if isinstance(key, str) else key if isinstance(key, list) else ()
+    used = {table.get(PRIVACY_UNIT), *(each.get("from") for each in table.get(FEATURES, ()))}
     fields = []
     for name, said in zip(part.names, part.fields, strict=True):
         told, of_rows = known.get(name, {}), (proposed or {}).get(name)
         marked = {} if of_rows is None or "type" in told else {**of_rows, PROPOSED: True}
         fields.append({"name": name, **said, **marked, **told})
     for entry in fields:
-        if entry["name"] not in used and looks_ignored(entry["name"], entry, key):
+        if entry["name"] not in used and looks_ignored(entry["name"], entry, keys):
             entry[ROLE] = IGNORED
     with about(f"{part.label}: its columns make no schema"):
         schema = TableSchema.of({**table, "fields": fields})
@@ -353,16 +341,8 @@ def described(
     if schema.ignored:
         notes.append(IDENTIFYING.format(listed(list(schema.ignored))))
         notes += [] if schema.privacy_unit else [SEVERAL_ROWS]
-    return Described(schema, tuple(notes), part.has_types)
-
-
-def _key_and_used(table: Mapping[str, Any]) -> tuple[Sequence[str], Collection[str]]:
-    """Return the primary key of a table, and the fields that it names for a use."""
-    key = table.get("primaryKey", ())
-    keys = (key,) if isinstance(key, str) else tuple(key) if isinstance(key, list) else ()
-    made = table.get(FEATURES, ())
-    used = {table.get(PRIVACY_UNIT), *(each.get("from") for each in made)}
-    return keys, used
+    typeless = not part.has_types and all(field.type == "string" for field in schema.fields)
+    return Described(schema, tuple(notes), typeless)
 
 
 def _notes(schema: TableSchema, absent: Sequence[str]) -> Iterator[str]:
