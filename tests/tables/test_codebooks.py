@@ -124,13 +124,8 @@ def test_categories_of_a_frame_may_come_from_its_rows_and_are_not_taken() -> Non
 
 CSV = "n,k,t,s,z,e,m\n1.5,7,true,a,007,,1\n,NA,False,b, 8 ,NA,true\n-2e3,-9,,7,12,nan,\n"
 TYPES = {
-    "n": "number",
-    "k": "integer",
-    "t": "boolean",
-    "s": "string",
-    "z": "string",
-    "e": "string",
-    "m": "string",
+    **{"n": "number", "k": "integer", "t": "boolean"},
+    **dict.fromkeys(("s", "z", "e", "m"), "string"),
 }
 
 
@@ -152,29 +147,23 @@ def test_types_are_proposed_and_marked(tmp_path: Path) -> None:
 
 
 def test_types_of_cells(tmp_path: Path) -> None:
-    cells = pd.DataFrame(
-        {
-            "n": [1, 2.5],
-            "k": [1, 2],
-            "t": [True, False],
-            "s": ["a", 1],
-            "m": [1, "2"],
-            "x": [1, True],
-        }
-    )
-    cells.astype(object).to_excel(tmp_path / "t.xlsx", index=False)
-    expected = ["number", "integer", "boolean", "string", "integer", "string"]
+    cells = {
+        "n": ([1, 2.5], "number"), "k": ([1, 2], "integer"), "t": ([True, False], "boolean"),
+        "s": (["a", 1], "string"), "m": ([1, "2"], "integer"), "x": ([1, True], "string"),
+    }  # fmt: skip
+    frame = pd.DataFrame({name: found for name, (found, _) in cells.items()})
+    frame.astype(object).to_excel(tmp_path / "t.xlsx", index=False)
     found = proposed_types(tmp_path / "t.xlsx")
-    assert [said["type"] for said in found.values()] == expected
+    assert [said["type"] for said in found.values()] == [kind for _, kind in cells.values()]
 
 
 TEXT = {"type": "string"}
 COMMA = {"type": "number", "decimalChar": ","}
 YES = {
-    "type": "boolean",
-    "trueValues": ["yes", "Yes", "YES"],
-    "falseValues": ["no", "No", "NO"],
-}
+    "type": "boolean", "trueValues": ["yes", "Yes", "YES"], "falseValues": ["no", "No", "NO"],
+}  # fmt: skip
+
+
 CELLS: dict[str, tuple[list[str], dict[str, Any]]] = {
     "smoker": (["yes", "No", "", "YES"], YES),
     "died": (

@@ -30,31 +30,16 @@ SCHEMA = schema_of(
 HEADER = b"a,note,b,y\n"
 GOOD = [f"{i % 11},n{i},é,{i % 7}\n".encode() for i in range(40)]
 RAGGED = [
-    b"5\n",
-    b"5,x,\xc3\xa9\n",
-    b"5,x,\xc3\xa9,5,6,7,8\n",
-    b"\n",
-    b",,,,,,\n",
-    b"\xff\xfe\xe9\n",
-    b"5,\xff\xfe\n",
-    b'5,"a\nb"\n',
-    b"a,note,b,y,z\n",
+    *(b"5\n", b"5,x,\xc3\xa9\n", b"5,x,\xc3\xa9,5,6,7,8\n", b"\n", b",,,,,,\n", b"\xff\xfe\xe9\n"),
+    *(b"5,\xff\xfe\n", b'5,"a\nb"\n', b"a,note,b,y,z\n"),
 ]
+
+
 STRANGE = [
-    b"5,x,\xe9,5\n",
-    b'5,"a\nb\r\nc",\xc3\xa9,5\n',
-    b'5,x,"q""q",5\n',
-    b'5,x,"p, q",5\n',
-    b'5,x,"two\nlines",5\n',
-    b'5,a"b"c,\xc3\xa9,5\n',
-    b'5,a"b,\xc3\xa9,5\n',
-    b'5,"a"b,\xc3\xa9,5\n',
-    b"5,\0,\0,\0\n",
-    b"5,x,\xc3\xa9,5\r\n",
-    b"5,x,\xc3\xa9,5\r",
-    b"\xef\xbb\xbf5,x,\xc3\xa9,5\n",
-    b"5," + b"x" * 20_000 + b",\xc3\xa9,5\n",
-    b",,,\n",
+    *(b"5,x,\xe9,5\n", b'5,"a\nb\r\nc",\xc3\xa9,5\n', b'5,x,"q""q",5\n', b'5,x,"p, q",5\n'),
+    *(b'5,x,"two\nlines",5\n', b'5,a"b"c,\xc3\xa9,5\n', b'5,a"b,\xc3\xa9,5\n'),
+    *(b'5,"a"b,\xc3\xa9,5\n', b"5,\0,\0,\0\n", b"5,x,\xc3\xa9,5\r\n", b"5,x,\xc3\xa9,5\r"),
+    *(b"\xef\xbb\xbf5,x,\xc3\xa9,5\n", b"5," + b"x" * 20_000 + b",\xc3\xa9,5\n", b",,,\n"),
     b"a,note,b,y\n",
 ]
 
@@ -151,12 +136,21 @@ def test_a_nul_hides_no_quote_behind_it(tmp_path: Path) -> None:
 
 
 def test_a_mark_and_other_line_ends_are_no_values(tmp_path: Path) -> None:
-    plain = mapped(tmp_path, GOOD)
-    marked = mapped(tmp_path, GOOD, header=b"\xef\xbb\xbf" + HEADER)
-    windows = mapped(tmp_path, [row.replace(b"\n", b"\r\n") for row in GOOD], b"a,note,b,y\r\n")
-    quoted = mapped(tmp_path, GOOD, header=b'"a","no,\nte","b",y\n')
-    for other in (marked, windows, quoted):
-        np.testing.assert_array_equal(plain.X, other.X)
+    plain, windows = mapped(tmp_path, GOOD).X, [row.replace(b"\n", b"\r\n") for row in GOOD]
+    for rows, header in (
+        (GOOD, b"\xef\xbb\xbf" + HEADER),
+        (windows, b"a,note,b,y\r\n"),
+        (GOOD, b'"a","no,\nte","b",y\n'),
+    ):
+        np.testing.assert_array_equal(plain, mapped(tmp_path, rows, header).X)
+    # Columns that are not used may be called the same, and others in any language.
+    assert mapped(tmp_path, [b"1,x,x,\xc3\xa9,2\n"], header=b"a,n,n,b,y\n").X[0, 2] == 1.0
+    for name in ("Ålder", "Größe (cm)", "年齢"):
+        path = tmp_path / "t.csv"
+        path.write_text(f'"{name}",y\n10,10\n', encoding="utf-8")
+        assert TableSchema.skeleton(path).fields[0].name == name
+        schema = schema_of(numeric(name, 0, 10), numeric("y", 0, 10))
+        assert map_table(path, schema, target="y").X[0, 0] == 1.0
 
 
 def test_compressed_files(tmp_path: Path) -> None:
@@ -192,21 +186,6 @@ def test_a_wrong_header_is_one_line(tmp_path: Path, content: bytes, message: str
         map_table(path, SCHEMA, target="y")
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_a_header_in_any_language(tmp_path: Path) -> None:
-    for name in ("Ålder", "Größe (cm)", "年齢"):
-        path = tmp_path / "t.csv"
-        path.write_text(f'"{name}",y\n10,10\n', encoding="utf-8")
-        assert TableSchema.skeleton(path).fields[0].name == name
-        number = {"type": "number", "constraints": {"minimum": 0, "maximum": 10}}
-        schema = schema_of({"name": name, **number}, {"name": "y", **number})
-        assert map_table(path, schema, target="y").X[0, 0] == 1.0
-
-
-def test_columns_that_are_not_used_may_be_called_the_same(tmp_path: Path) -> None:
-    table = mapped(tmp_path, [b"1,x,x,\xc3\xa9,2\n"], header=b"a,n,n,b,y\n")
-    assert table.X[0, 2] == 1.0
 
 
 @BLOCKS

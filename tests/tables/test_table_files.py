@@ -43,24 +43,31 @@ EXPECTED = [
 ]
 
 
-@pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"], ids=repr)
-@pytest.mark.parametrize(
-    "encoding",
-    ["utf-8", "utf-8-sig", "latin-1", "cp1252", "cp850", "cp500"],
-)
-def test_delimiter_encoding_and_line_ends(encoding: str, ends: str, tmp_path: Path) -> None:
-    for name in ("t.csv", "t.csv.gz"):
-        content = TEXT.replace("\n", ends).encode(encoding)
-        (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
-        source = TableFile(tmp_path / name, delimiter=";", encoding=encoding)
-        assert mapped(source).tolist() == EXPECTED
-        assert mapped(TableFile(str(tmp_path / name), ";", encoding)).tolist() == EXPECTED
-
-
-def test_a_tab_and_a_bar(tmp_path: Path) -> None:
+def test_delimiter_encoding_and_line_ends(tmp_path: Path) -> None:
+    for encoding in ("utf-8", "utf-8-sig", "latin-1", "cp1252", "cp850", "cp500"):
+        for ends in ("\n", "\r\n", "\r"):
+            content = TEXT.replace("\n", ends).encode(encoding)
+            for name, stored in (("t.csv", content), ("t.csv.gz", gzip.compress(content))):
+                path = tmp_path / name
+                path.write_bytes(stored)
+                assert (
+                    mapped(TableFile(path, delimiter=";", encoding=encoding)).tolist() == EXPECTED
+                )
+                assert mapped(TableFile(str(path), ";", encoding)).tolist() == EXPECTED
+    path = tmp_path / "t.csv"
     for mark in ("\t", "|", ":"):
-        (tmp_path / "t.csv").write_text(TEXT.replace(";", mark).replace(f"a{mark}b", "a;b"))
-        assert mapped(TableFile(tmp_path / "t.csv", delimiter=mark)).tolist() == EXPECTED
+        path.write_text(TEXT.replace(";", mark).replace(f"a{mark}b", "a;b"))
+        assert mapped(TableFile(path, delimiter=mark)).tolist() == EXPECTED
+    for encoding in ("utf-8", "latin-1"):
+        for ends in ("\r", "\r\n"):
+            path.write_bytes(f"größe;y{ends}1;2{ends}3;4{ends}".encode(encoding))
+            source = TableFile(path, ";", encoding)
+            assert header(source, "y", None) == ("größe",)
+            X, y, _ = read_table(source, "y")
+            assert (X.tolist(), y.tolist()) == ([[1], [3]], [2, 4])
+    path.write_bytes(b"a;y\n1;x\xe9\n")
+    with pytest.raises(InvalidInput, match="line 2, column 'y' holds no finite number"):
+        read_table(TableFile(path, ";", "latin-1"), "y")
 
 
 HOSTILE = [b"\xff", b"\x81", b"\xe9", b"\x00", b"\xf0\x9f", b"\x8f\xa1"]
@@ -116,72 +123,32 @@ def test_each_byte_is_a_letter_in_what_is_taken_for_csv(tmp_path: Path) -> None:
 
 def test_what_cannot_be_decoded_is_in_no_list(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
-    lists = listed("c", "\udcff".encode("utf-8", "replace").decode(), "\ufffd")
-    y = numeric("y", 0, 1)
     path.write_bytes(b"c,y\n\x81,1\n\xef\xbf\xbd,1\n")
-    X = map_table(TableFile(path, encoding="cp1252"), schema_of(lists, y), target="y").X
+    schema = schema_of(listed("c", "?", "\ufffd"), numeric("y", 0, 1))
+    X = map_table(TableFile(path, encoding="cp1252"), schema, target="y").X
     assert X.tolist() == [[0, 0], [0, 0]]
 
 
-@pytest.mark.parametrize(
-    ("ways", "message"),
-    [
-        ({"delimiter": ";;"}, "delimiter must be one character"),
-        ({"delimiter": "a"}, "delimiter must be one character"),
-        ({"delimiter": '"'}, "delimiter must be one character"),
-        ({"delimiter": "\n"}, "delimiter must be one character"),
-        ({"delimiter": "é"}, "delimiter must be one character"),
-        ({"encoding": "klingon"}, "no encoding of texts is called 'klingon'"),
-        ({"encoding": "hex"}, "no encoding of texts is called 'hex'"),
-        ({"encoding": 3}, "encoding must be the name"),
-        ({"sheet": 1}, "sheet must be the name of a sheet"),
-        ({"path": 3}, "path must be a str or a Path"),
-    ],
-)
-def test_what_is_no_way_to_write_a_file(ways: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidInput, match=message):
-        TableFile(**{"path": "t.csv", **ways})
+def test_what_is_no_way_to_write_a_file(tmp_path: Path) -> None:
+    for ways, message in WAYS:
+        with pytest.raises(InvalidInput, match=message):
+            TableFile(**{"path": "t.csv", **ways})
+    for name, ways, message in FOR_OTHERS:
+        (tmp_path / name).write_bytes(b"")
+        with pytest.raises(InvalidInput, match=message):
+            open_source(TableFile(tmp_path / name, **ways))
 
 
-@pytest.mark.parametrize(
-    ("name", "ways", "message"),
-    [
-        ("t.parquet", {"delimiter": ";"}, "--delimiter is for CSV files, and this is a Parquet"),
-        ("t.arrow", {"encoding": "latin-1"}, "--encoding is for CSV and SPSS, Stata or SAS files"),
-        ("t.csv", {"sheet": "first"}, "--sheet is for Excel files, and this is a CSV file"),
-        ("t.xlsx", {"delimiter": ";"}, "this is an Excel file"),
-        ("t.sav", {"sheet": "first"}, "this is an SPSS, Stata or SAS file"),
-    ],
-)
-def test_what_does_not_apply_is_refused(
-    name: str, ways: dict[str, Any], message: str, tmp_path: Path
-) -> None:
-    (tmp_path / name).write_bytes(b"")
-    with pytest.raises(InvalidInput, match=message):
-        open_source(TableFile(tmp_path / name, **ways))
-
-
-@pytest.mark.parametrize(
-    ("content", "delimiter", "wanted"),
-    [
-        ("a;b;y\n", ",", "';'"),
-        ("a\tb\ty\n", ",", "tab"),
-        ("a|b|y\n", ";", r"'\|'"),
+def test_another_delimiter_is_named(tmp_path: Path) -> None:
+    for content, delimiter, wanted in (
+        ("a;b;y\n", ",", "';'"), ("a\tb\ty\n", ",", "tab"), ("a|b|y\n", ";", r"'\|'"),
         ("a,b,y\n", ";", "','"),
-    ],
-)
-def test_another_delimiter_is_named(
-    content: str, delimiter: str, wanted: str, tmp_path: Path
-) -> None:
-    (tmp_path / "t.csv").write_text(content + "1;2;3\n")
-    source = TableFile(tmp_path / "t.csv", delimiter=delimiter)
-    for look in (
-        lambda: open_source(source),
-        lambda: read_table(source, "y"),
-        lambda: header(source, "y", None),
-    ):
-        with pytest.raises(InvalidInput, match=f"separated by {wanted}.*--delimiter {wanted}"):
-            look()
+    ):  # fmt: skip
+        (tmp_path / "t.csv").write_text(content + "1;2;3\n")
+        source = TableFile(tmp_path / "t.csv", delimiter=delimiter)
+        for look in (open_source, lambda s: read_table(s, "y"), lambda s: header(s, "y", None)):
+            with pytest.raises(InvalidInput, match=f"separated by {wanted}.*--delimiter {wanted}"):
+                look(source)
 
 
 def test_blanks_around_names_do_not_count(tmp_path: Path) -> None:
@@ -201,21 +168,6 @@ def test_blanks_around_names_do_not_count(tmp_path: Path) -> None:
         TableSchema.skeleton(path)
 
 
-def test_numbers_in_other_dialects(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    for encoding in ("utf-8", "latin-1"):
-        for ends in ("\r", "\r\n"):
-            text = f"größe;y{ends}1;2{ends}3;4{ends}"
-            path.write_bytes(text.encode(encoding))
-            source = TableFile(path, ";", encoding)
-            assert header(source, "y", None) == ("größe",)
-            X, y, _ = read_table(source, "y")
-            assert (X.tolist(), y.tolist()) == ([[1], [3]], [2, 4])
-    path.write_bytes(b"a;y\n1;x\xe9\n")
-    with pytest.raises(InvalidInput, match="line 2, column 'y' holds no finite number"):
-        read_table(TableFile(path, ";", "latin-1"), "y")
-
-
 def test_a_header_says_nothing_of_rows(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     for rest in (b"\xff\xfe\r\0,1", b'"', b'1,"2\r'):
@@ -229,3 +181,21 @@ def test_a_header_says_nothing_of_rows(tmp_path: Path) -> None:
             look()
     with pytest.raises(InvalidInput, match="the header is not ascii; give another --encoding"):
         open_source(TableFile(path, encoding="ascii"))
+
+
+WAYS: list[tuple[dict[str, Any], str]] = [
+    *(({"delimiter": d}, "delimiter must be one character") for d in (";;", "a", '"', "\n", "é")),
+    *(({"encoding": e}, f"no encoding of texts is called '{e}'") for e in ("klingon", "hex")),
+    ({"encoding": 3}, "encoding must be the name"),
+    ({"sheet": 1}, "sheet must be the name of a sheet"),
+    ({"path": 3}, "path must be a str or a Path"),
+]
+
+
+FOR_OTHERS: list[tuple[str, dict[str, Any], str]] = [
+    ("t.parquet", {"delimiter": ";"}, "--delimiter is for CSV files, and this is a Parquet"),
+    ("t.arrow", {"encoding": "latin-1"}, "--encoding is for CSV and SPSS, Stata or SAS files"),
+    ("t.csv", {"sheet": "first"}, "--sheet is for Excel files, and this is a CSV file"),
+    ("t.xlsx", {"delimiter": ";"}, "this is an Excel file"),
+    ("t.sav", {"sheet": "first"}, "this is an SPSS, Stata or SAS file"),
+]
