@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from mipselect.cli.charging import Result, charge_and_deliver, opened, relation_of, warnings
 from mipselect.cli.declared import argument, command, group, option, options, required
-from mipselect.cli.ledger_entry import Result, charge_and_deliver, opened, relation_of
 from mipselect.cli.options import PRIVACY_PANEL, ChargeOptions, check_seed, stated
 from mipselect.cli.output import NOT_PRIVATE, Delivery, banner, check_output, heading, line
 from mipselect.cli.progress import Spinner
@@ -81,7 +81,6 @@ def evaluate(arguments: EvaluateArguments) -> None:
     was not fitted to: on its own rows it looks better than it is. 'mipselect fit
     --quality-share' keeps such rows apart, at no further ε.
     """
-    from mipselect.cli.cautions import warnings
     from mipselect.regression.evaluation import evaluate_model, measurable_table
     from mipselect.regression.release import LARGEST, model_in
     from mipselect.tables.public_map import people_in_words

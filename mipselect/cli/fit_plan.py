@@ -14,11 +14,10 @@ from rich.console import Console
 
 from mipselect import regression
 from mipselect.cli.arguments import default_method
-from mipselect.cli.cautions import note_of_the_target
+from mipselect.cli.charging import Result, check_ledger, note_of_the_target, opened, relation_of
 from mipselect.cli.declared import given, refuse
 from mipselect.cli.fit import FitArguments
 from mipselect.cli.inputs import ProblemSource
-from mipselect.cli.ledger_entry import Result, check_ledger, opened, relation_of
 from mipselect.cli.options import check_seed, option_named
 from mipselect.cli.output import NOT_PRIVATE, check_output, heading, line
 from mipselect.cli.release_file import released_features

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from mipselect import privacy
+from mipselect.cli.charging import table_named, tables_of
 from mipselect.cli.declared import argument, command, group, option, options
-from mipselect.cli.ledger_entry import table_named, tables_of
 from mipselect.cli.output import NO_FILE, Delivery, check_output, heading, line, picked, print_table
 from mipselect.errors import InvalidInput, LedgerBroken
 from mipselect.privacy.guarantee import Guarantee, amount, checked_relation

@@ -67,7 +67,7 @@ def moments(arguments: MomentsArguments) -> None:
 
     It is SENSITIVE: it holds sums of the data without any privacy.
     """
-    from mipselect.cli.cautions import note_of_the_target
+    from mipselect.cli.charging import note_of_the_target
     from mipselect.tables.moments import Moments, TableColumns, open_tables
     from mipselect.tables.parts import total_rows
     from mipselect.tables.schema import TableSchema

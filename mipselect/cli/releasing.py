@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from mipselect.cli.arguments import check_sizes, default_method, method_asked_for
-from mipselect.cli.cautions import note_of_the_table, warnings
-from mipselect.cli.ledger_entry import (
+from mipselect.cli.charging import (
     Result,
     charge_and_deliver,
     check_ledger,
     left_in_words,
+    note_of_the_table,
     opened,
+    warnings,
 )
 from mipselect.cli.options import SupportDrawOptions, check_seed
 from mipselect.cli.output import NOT_PRIVATE, Delivery, banner, heading, line, print_table

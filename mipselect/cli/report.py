@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from mipselect.cli.charging import opened
 from mipselect.cli.declared import argument, command, group, option, options
-from mipselect.cli.ledger_entry import opened
 from mipselect.cli.options import LedgerOptions
 from mipselect.cli.output import Delivery, check_output, line, picked, write_whole
 from mipselect.cli.start import say

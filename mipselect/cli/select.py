@@ -111,7 +111,7 @@ def table_asked_of(
 ) -> ProblemSource:
     """Name a table of numbers, or one with a schema, and the score of what is selected from it."""
     from mipselect.cli.arguments import blocks_for, chosen_loss, refuse_bounds
-    from mipselect.cli.cautions import note_of_the_target
+    from mipselect.cli.charging import note_of_the_target
     from mipselect.cli.inputs import scored_table
     from mipselect.selectors.problem import ProblemSelector
     from mipselect.tables.instances import ScoredTable

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mipselect.cli import ledger_entry
+from mipselect.cli import charging
 from mipselect.cli.commands import OWN, runs_of
 from mipselect.cli.declared import declared_of
 from mipselect.disk import whole_file, write_whole
@@ -131,8 +131,8 @@ def test_two_releases_at_once_are_two_files(
         first.append(path.read_text())
         return charged_report(*given)
 
-    charged_report = ledger_entry.charged_report
-    monkeypatch.setattr(ledger_entry, "charged_report", other_first)
+    charged_report = charging.charged_report
+    monkeypatch.setattr(charging, "charged_report", other_first)
     if not links:
         monkeypatch.setattr("mipselect.disk.os.link", _no_links)
     second = run(*asked, *replace)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from mipselect.cli import ledger_entry
+from mipselect.cli import charging
 from mipselect.mechanisms import PermuteAndFlip
 from mipselect.privacy import Guarantee, Ledger
 from tests.support.commandline import BOUNDS, LISTENING, Run
@@ -159,7 +159,7 @@ STEPS: list[tuple[str, str, tuple[str, ...], str]] = [
     (NOTHING, "release", ("--method", "top-r"), "mipselect.selectors.searched.top_supports"),
     (STAYS, "release", (), f"{FLIP}.sample"),
     (NOTHING, "release", (), "mipselect.cli.releasing.of_nothing"),
-    (STAYS, "release", (), "mipselect.cli.ledger_entry.charged_report"),
+    (STAYS, "release", (), "mipselect.cli.charging.charged_report"),
     (NOTHING, "fit", (), "mipselect.regression.plan.ModelTable.of"),
     (STAYS, "fit", (), "mipselect.regression.plan.ModelRelease.of"),
 ]
@@ -195,7 +195,7 @@ def test_an_interrupt_after_the_file_says_where_the_answer_is(
     Ledger.create(file, epsilon=3.0)
     output = folder / "answer.json"
     command = ("release", folder / "instance.toml", "--epsilon", "1", "--ledger", file)
-    monkeypatch.setattr(ledger_entry, "print_charged", interrupted)
+    monkeypatch.setattr(charging, "print_charged", interrupted)
     stopped = run(*command, "--output", output)
     assert stopped.code == 130
     assert f"its budget as spent; {output} has all of it, if it is there\n" in stopped.err
