@@ -8,7 +8,6 @@ from mipselect.cli.declared import command, group, option, options, required
 from mipselect.cli.options import PRIVACY_PANEL, ChargeOptions
 from mipselect.cli.output import Delivery
 from mipselect.cli.table_options import (
-    DivisionOptions,
     ModelOptions,
     NumbersOptions,
     SchemaOptions,
@@ -55,7 +54,6 @@ class FitArguments:
     epsilon: float = required(
         "--epsilon", "ε of features and coefficients together.", panel=PRIVACY_PANEL
     )
-    division: DivisionOptions = group(DivisionOptions)
     ranges: str | None = option(
         "--ranges",
         "private: draw the ranges of drawn fields and of the target that nobody stated, and "

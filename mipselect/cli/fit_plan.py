@@ -28,7 +28,6 @@ from mipselect.cli.table_options import (
     LOSS_OF_CLASSES,
     LOSS_OF_NUMBERS,
     NEEDS_SCHEMA,
-    DivisionOptions,
     ModelOptions,
     Regression,
 )
@@ -45,7 +44,7 @@ from mipselect.regression.coefficients import LEVEL, CoefficientTable, summary_t
 from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.plan import TablePlan
 from mipselect.regression.ranges import ADVICE, PRIVATE, PUBLIC, WAYS
-from mipselect.regression.shares import SHARE_OF_PRIVATE_RANGES, share_of_selection
+from mipselect.regression.shares import share_of_selection
 from mipselect.regression.smooth_losses import regression_loss
 from mipselect.reports.released import ReportedRelease
 from mipselect.search.progress import ProgressCallback
@@ -104,7 +103,6 @@ def plan_of(arguments: FitArguments) -> tuple[FitPlan, ProblemSource]:
     two = schema is not None and len(schema.field(table.target, "target").category_names) == 2
     fitter, regression = fitter_of(
         arguments.model,
-        arguments.division,
         of_classes=two,
         fit_intercept=not arguments.question.no_intercept,
         method=default_method(ledger),
@@ -151,7 +149,6 @@ def plan_of(arguments: FitArguments) -> tuple[FitPlan, ProblemSource]:
 
 def fitter_of(
     model: ModelOptions,
-    division: DivisionOptions,
     *,
     of_classes: bool,
     fit_intercept: bool,
@@ -169,8 +166,6 @@ def fitter_of(
     Parameters
     ----------
     model : ModelOptions
-    division : DivisionOptions
-        δ, and shares of ε and of the rows.
     of_classes : bool
         Whether the target has two classes.
     fit_intercept : bool
@@ -186,22 +181,17 @@ def fitter_of(
     InvalidInput
         Naming the option.
     """
-    delta = division.delta
-    if delta is not None and not (of_classes or given(model)):
+    delta, chosen = model.delta, given(model).keys() & {"--regression", "--model-loss"}
+    if delta is not None and not (of_classes or chosen):
         model = replace(model, regression=Regression.ADASSP)
     way = model.way.value
     checked_relation(relation, "--relation")
-    if division.range_share is not None and model.way is Regression.TUKEY:
+    if ranges == PRIVATE and (score == LOSS or relation != "replace-one"):
         raise InvalidInput(
-            f"--range-share does not apply to --regression {way}: it takes ranges as they are"
+            "ranges that nobody stated can be drawn only where features are drawn from blocks, "
+            "under replace-one: leave out --score loss and --relation add-remove, or state the "
+            "ranges, by --schema or by --x-bound and --y-bound"
         )
-    if ranges == PRIVATE:
-        _check_private_ranges(share_of_selection(division.selection_share, in_blocks=True), score)
-        if relation != "replace-one":
-            raise InvalidInput(
-                f"--relation {relation}: private ranges go with features from blocks of rows, "
-                "under replace-one"
-            )
     if delta is None and model.needs_delta:
         raise InvalidInput(f"--delta must be given for --regression {way}")
     if delta is not None:
@@ -223,26 +213,10 @@ def fitter_of(
             fit_intercept=fit_intercept,
         ),
         epsilon=epsilon,
-        selection_share=division.selection_share,
-        range_share=division.range_share,
-        quality_share=division.quality_share,
+        quality_share=model.quality_share,
         ranges=ranges,
     )
     return fitter.check(option_named), way
-
-
-def _check_private_ranges(share: float, score: str | None) -> None:
-    """Raise `InvalidInput` where ranges cannot be drawn beside a selection."""
-    if share + SHARE_OF_PRIVATE_RANGES >= 1.0:
-        raise InvalidInput(
-            f"--selection-share must be below {1.0 - SHARE_OF_PRIVATE_RANGES:g}, for private "
-            f"ranges cost {SHARE_OF_PRIVATE_RANGES:g} of epsilon; got {share:g}"
-        )
-    if score == LOSS:
-        raise InvalidInput(
-            "ranges that nobody stated can be drawn only where features are drawn from blocks: "
-            "leave out --score loss, or state the ranges, by --schema or by --x-bound and --y-bound"
-        )
 
 
 def _estimator(
@@ -383,7 +357,7 @@ class FitPlan(ReleasePlan):
         """Public settings besides those of the problem and the method: parts, and the model."""
         fitter, public, one = self.fitter, self.drawn.public, self.released
         in_blocks = self.drawn.blocks is not None
-        share = share_of_selection(fitter.selection_share, in_blocks=in_blocks)
+        share = share_of_selection(None, in_blocks=in_blocks)
         regressor = self.drawn.model_on(self.drawn.widest)
         model = regressor.get_params(deep=False)
         bounded = ("coef_bound", "residual_bound", "rounds")
@@ -392,7 +366,6 @@ class FitPlan(ReleasePlan):
             "method": self.method.name,
             "regression": self.regression,
             "selection_share": share if self.selects else 0.0,
-            "range_share": fitter.range_share,
             "target_scale": public.target.scale,
             "target_offset": public.target.offset,
             "model_loss": getattr(regressor, "loss", None),

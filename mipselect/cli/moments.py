@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
@@ -17,7 +16,6 @@ from mipselect.cli.table_options import (
     DialectOptions,
     SchemaOptions,
 )
-from mipselect.errors import InvalidInput
 from mipselect.validation import checked_integer
 
 EXAMPLES = """Examples:
@@ -41,7 +39,7 @@ class MomentsArguments:
     dialect: DialectOptions = group(DialectOptions)
     target: str = required("--target", "The field to predict.")
     output: Path = required("--output", "Where the moments go. SENSITIVE.", metavar="M.npz")
-    schema: Path | None = option("--schema", SCHEMA, metavar="FILE", panel=TABLE_PANEL)
+    schema: Path = required("--schema", SCHEMA, metavar="FILE", panel=TABLE_PANEL)
     question: SchemaOptions = group(
         SchemaOptions, without=("--always", "--no-intercept", "--unit-rule")
     )
@@ -50,13 +48,7 @@ class MomentsArguments:
         "Keep the sums of so many parts of the rows apart, for sample-aggregate.",
         default=1,
     )
-    dry_run: bool = option(
-        "--dry-run", "Check schema, question and headers; read no row.", default=False
-    )
     delivery: Delivery = group(Delivery, without=("--output",))
-
-
-ENDING = ".npz"
 
 
 @command
@@ -69,40 +61,17 @@ def moments(arguments: MomentsArguments) -> None:
     """
     from mipselect.cli.charging import note_of_the_target
     from mipselect.tables.moments import Moments, TableColumns, open_tables
-    from mipselect.tables.parts import total_rows
     from mipselect.tables.schema import TableSchema
 
     data, output = arguments.data, arguments.output
-    if arguments.schema is None:
-        raise InvalidInput("--schema must be given (begin one with 'mipselect describe')")
-    if output.suffix != ENDING:
-        raise InvalidInput(f"--output {output}: must end in {ENDING}")
     checked_integer(arguments.folds, "--folds", 1)
     read = [arguments.schema, *map(Path, data)]
-    check_output(output, read, replace=arguments.delivery.replace)
+    check_output(output, read, endings=(".npz",), replace=arguments.delivery.replace)
     known = TableSchema.read(arguments.schema)
     note_of_the_target(known, arguments.target)
-    question = arguments.question.question_about(known, arguments.target)
-    columns = TableColumns(question)
+    columns = TableColumns(arguments.question.question_about(known, arguments.target))
     sources = [arguments.dialect.source(path) for path in data]
     pieces = list(open_tables(sources, columns.public))
-    head = {"command": "moments", "sensitive": True, "data": data, "output": str(output)}
-    about = {
-        **arguments.dialect.keywords,
-        "columns": list(columns.names),
-        "target": arguments.target,
-        "protected_unit": columns.public.protected_unit,
-        **stated(weight=known.weight_name),
-        "folds": arguments.folds,
-        "files": len(pieces),
-    }
-    if arguments.dry_run:
-        n = total_rows(piece.rows for piece in pieces)
-        arguments.delivery.deliver(
-            {**head, "dry_run": True, "n": n, **about},
-            lambda console: _show(console, f"{output}: dry run; no row was read", n, about),
-        )
-        return
     with Spinner("adding up") as spinner:
         found = Moments.of(
             sources,
@@ -113,22 +82,31 @@ def moments(arguments: MomentsArguments) -> None:
             **arguments.question.keywords,
         )
     found.save(output)
+    report = {
+        "command": "moments",
+        "sensitive": True,
+        "data": data,
+        "output": str(output),
+        "n": found.n,
+        **arguments.dialect.keywords,
+        "columns": list(columns.names),
+        "target": arguments.target,
+        "protected_unit": columns.public.protected_unit,
+        **stated(weight=known.weight_name),
+        "folds": arguments.folds,
+        "files": len(pieces),
+    }
 
     def render(console: Console) -> None:
         banner(console, SENSITIVE)
-        _show(console, f"{output}: moments of {', '.join(data)}", found.n, about)
+        heading(console, f"{output}: moments of {', '.join(data)}")
+        parts = "" if arguments.folds == 1 else f" in {arguments.folds} folds"
+        line(
+            console,
+            f"{found.n:,} rows{parts}, {len(columns.names)} columns, {len(pieces)} files; target "
+            f"{arguments.target}; a row stands for one {columns.public.protected_unit}.",
+        )
+        if known.weight_name is not None:
+            line(console, f"Rows count by the survey weight {known.weight_name}.")
 
-    arguments.delivery.deliver({**head, "n": found.n, **about}, render)
-
-
-def _show(console: Console, title: str, n: int | None, about: dict[str, Any]) -> None:
-    heading(console, title)
-    rows = "as many rows as there are" if n is None else f"{n:,} rows"
-    parts = "" if about["folds"] == 1 else f" in {about['folds']} folds"
-    line(
-        console,
-        f"{rows}{parts}, {len(about['columns'])} columns, {about['files']} files; target "
-        f"{about['target']}; a row stands for one {about['protected_unit']}.",
-    )
-    if "weight" in about:
-        line(console, f"Rows count by the survey weight {about['weight']}.")
+    arguments.delivery.deliver(report, render)

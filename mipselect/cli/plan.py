@@ -26,7 +26,6 @@ from mipselect.cli.start import say
 from mipselect.cli.table_options import (
     MODEL_PANEL,
     SCHEMA,
-    DivisionOptions,
     ModelOptions,
     SchemaOptions,
 )
@@ -120,18 +119,14 @@ class PlanArguments:
         default="0.5,1,2",
         metavar="E,E,...",
     )
-    division: DivisionOptions = group(
-        DivisionOptions,
+    model: ModelOptions = group(
+        ModelOptions,
         panel=MODEL_PANEL,
         help={
-            "--delta": "δ of features and coefficients together, for the regressions that need "
-            "one.",
             "--quality-share": "The share of the rows that is kept apart to say how good the model "
             "is; and how wide the interval of that would be.",
         },
-        show_default={"--quality-share": "none"},
     )
-    model: ModelOptions = group(ModelOptions)
     question: SchemaOptions = group(SchemaOptions, without=("--unit-rule",))
     guesses: GuessOptions = group(GuessOptions)
     simulation: SimulationOptions = group(SimulationOptions)
@@ -205,10 +200,8 @@ def plan(arguments: PlanArguments) -> None:
     if two is not None:
         notes = [TWO_NUMBERS.format(target, *two, as_two_classes(*two))]
         say(f"warning: {notes[0]}")
-    of_classes, division = question.public.target.classes is not None, arguments.division
-    fitter, regression = fitter_of(
-        arguments.model, division, of_classes=of_classes, fit_intercept=intercept
-    )
+    of_classes = question.public.target.classes is not None
+    fitter, regression = fitter_of(arguments.model, of_classes=of_classes, fit_intercept=intercept)
     fitter.selector.set_params(n_features_to_select=size)
     if schema.weight is not None:
         fitter.regressor.require_weights()
@@ -224,12 +217,11 @@ def plan(arguments: PlanArguments) -> None:
     if plot is not None:
         write_whole(plot, drawn(picture(selection, model), plot.suffix), sensitive=False)
     # With as many fields as are picked nothing is drawn.
-    share = share_of_selection(fitter.selection_share, in_blocks=True)
+    share = share_of_selection(None, in_blocks=True)
     how = {
         "regression": regression,
-        "delta": division.delta,
+        "delta": arguments.model.delta,
         "selection_share": share if size < selection.features else 0.0,
-        "range_share": fitter.range_share,
     }
 
     said = [legend(selection)]

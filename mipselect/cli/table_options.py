@@ -276,29 +276,16 @@ class Regression(StrEnum):
 
 
 @options
-class DivisionOptions:
-    """Division of ε, δ and the rows between features, coefficients and their quality."""
+class ModelOptions:
+    """Options of the model: which regression, its δ and loss, and whether it is measured."""
 
-    PANEL = PRIVACY_PANEL
+    PANEL = MODEL_PANEL
 
     delta: float | None = option(
         "--delta",
-        "δ of features and coefficients together, for the methods and regressions that need one.",
+        "δ of the coefficients, for the regressions that need one.",
         show_default="0",
-    )
-    selection_share: float | None = option(
-        "--selection-share",
-        "What part of ε the selection may cost, between 0 and 1; the model gets the rest.",
-        metavar="A",
-        show_default="0.3 where it draws from blocks of rows, else half; 0 where all are in",
-    )
-    range_share: float | None = option(
-        "--range-share",
-        "What part of the model's ε finds where most values of each number lie within its range; "
-        "0 takes ranges as they are. Not for --regression tukey.",
-        metavar="A",
-        show_default="0.04 for each number of the model, more with few rows, 0.16 at most; with "
-        "Huber's loss 0.08 to 0.25 more for the target",
+        panel=PRIVACY_PANEL,
     )
     quality_share: float | None = option(
         "--quality-share",
@@ -308,18 +295,11 @@ class DivisionOptions:
         show_default="none",
     )
 
-
-@options
-class ModelOptions:
-    """Options of the model: which regression, and the loss of objective perturbation."""
-
-    PANEL = MODEL_PANEL
-
     regression: Regression | None = option(
         "--regression",
         "objective is pure ε; adassp, which has intervals, boosted-adassp and tukey need --delta, "
         "and tukey many rows for each coefficient.",
-        show_default="objective; adassp for a number if --delta is given and nothing else needs it",
+        show_default="objective; adassp for a number if --delta is given",
     )
     loss: str | None = option(
         "--model-loss",

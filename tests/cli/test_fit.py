@@ -202,7 +202,6 @@ def test_the_file_is_the_model_and_its_equation(run: Run, table: Path, tmp_path:
     ("more", "parts", "delta"),
     [
         ((), (18.0, 42.0), 0.0),
-        (("--selection-share", "0.25"), (15.0, 45.0), 0.0),
         (("--relation", "add-remove"), (15.0, 45.0), 0.0),
         (("--regression", "adassp", "--delta", "1e-6"), (18.0, 42.0), 1e-6),
         (("--delta", "1e-6"), (18.0, 42.0), 1e-6),
@@ -210,8 +209,6 @@ def test_the_file_is_the_model_and_its_equation(run: Run, table: Path, tmp_path:
         (("--regression", "tukey", "--delta", "1e-6"), (18.0, 42.0), 1e-6),
         (("--score", "loss"), (30.0, 30.0), 0.0),
         (("--score", "blocks"), (18.0, 42.0), 0.0),
-        (("--range-share", "0"), (18.0, 42.0), 0.0),
-        (("--range-share", "0.3"), (18.0, 42.0), 0.0),
         (("--model-loss", "squared"), (18.0, 42.0), 0.0),
     ],
 )

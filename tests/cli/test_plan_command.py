@@ -202,7 +202,7 @@ def test_an_interrupt_ends_it_with_one_line(question: tuple[str | Path, ...]) ->
 
 @pytest.mark.parametrize(
     ("options", "size", "share"),
-    [((), 2, 0.3), (("--selection-share", "0.5"), 2, 0.5), (("--delta", "1e-6"), 5, 0.0)],
+    [((), 2, 0.3), (("--delta", "1e-6"), 5, 0.0)],
 )
 def test_the_share_of_the_draw_is_that_of_fit(
     run: Run, question: tuple[str | Path, ...], options: tuple[str, ...], size: int, share: float

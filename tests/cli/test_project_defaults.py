@@ -86,10 +86,10 @@ def test_a_method_has_its_own_options(run: Run, project: Path) -> None:
 
 
 def test_a_share_of_zero_is_a_number(run: Run, project: Path) -> None:
-    write(project, "[fit]\nrange-share = 0.0\n")
+    write(project, "[fit]\nquality-share = 0.5\n")
     outcome = run("fit", "data.csv", *TYPED, "--dry-run", "--json")
-    assert "--range-share 0.0" in outcome.err
-    assert outcome.report["range_share"] == 0.0
+    assert "--quality-share 0.5" in outcome.err
+    assert outcome.report["quality_share"] == 0.5
 
 
 def test_no_project_takes_nothing_from_the_file(run: Run, project: Path) -> None:

@@ -471,8 +471,6 @@ CASES: list[Case] = [
          {"data.csv": f"a,{LONG[:200]},y\n1,2,3\n4,5,6\n"}, code=0),
     # Models and what they are fitted to.
     *options("--epsilon", "1e308", "0", "nan", "1e-300", to=FIT),
-    *options("--selection-share", "0", "1", "nan", to=FIT),
-    *options("--range-share", "-0.1", "1", "nan", to=FIT),
     *options("--delta", "0.7", "nan", to=(*FIT, "--regression", "adassp")),
     *options("--delta", "1e-6", to=(*FIT, "--regression", "objective"), words=("which is pure",)),
     *options("--x-bound", "1e308", "0", "nan", to=FIT),
