@@ -182,9 +182,3 @@ def test_solve_and_release_take_the_file(run: Run, of_parts: Path) -> None:
     dry = run("release", path, "--support-size", 2, "--epsilon", 1, "--dry-run", "--json").report
     assert (dry["n"], dry["dry_run"]) == (300, True)
     assert dry["sensitivity"] == pytest.approx(instance.sensitivity)
-
-
-def test_a_dry_run_counts_rows_and_writes_nothing(run: Run, of_parts: Path) -> None:
-    dry = counted(run, of_parts, "--dry-run", "--json").report
-    assert (dry["n"], dry["files"], dry["dry_run"]) == (300, 3, True)
-    assert not (of_parts / "m.npz").exists()
