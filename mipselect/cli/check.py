@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from mipselect.cli.declared import command, group, option, options, required
-from mipselect.cli.options import stated
+from mipselect.cli.declared import command, group, options, required
 from mipselect.cli.output import (
     SENSITIVE,
     Delivery,
@@ -30,10 +29,9 @@ if TYPE_CHECKING:
 
 EXAMPLES = """Examples:
 
-mipselect check patients.csv --schema patients.schema.json --target los_days
+mipselect check patients.csv --schema patients.schema.json
 
-mipselect check patients.csv --schema patients.schema.json \\
-    --target los_days --output check.html
+mipselect check patients.csv --schema patients.schema.json --output check.html
 """
 
 
@@ -54,7 +52,6 @@ class CheckArguments:
 
     table: TableArgument = group(TableArgument)
     schema: Path = required("--schema", SCHEMA, metavar="FILE", panel=TABLE_PANEL)
-    target: str | None = option("--target", "The column to predict; it is looked at as such.")
     question: SchemaOptions = group(
         SchemaOptions, without=("--always", "--no-intercept", "--unit-rule")
     )
@@ -70,9 +67,8 @@ def check(arguments: CheckArguments) -> None:
 
     For each field: how many values are clipped by the range, in no list of
     categories, missing or unreadable, with the most frequent of those that do not
-    fit; fields that are constant; persons with several rows; with --target also
-    rare classes. Each finding is one line that says what would be right. The exit
-    code is 0, whatever is found.
+    fit; persons with several rows. Each finding is one line that says what would
+    be right. The exit code is 0, whatever is found.
 
     Ranges and categories are corrected from a codebook, never from this report:
     what is chosen because of the data is no public knowledge.
@@ -87,7 +83,6 @@ def check(arguments: CheckArguments) -> None:
         found = check_table(
             arguments.table.source,
             schema,
-            target=arguments.target,
             progress=lambda rows: spinner.tick(f"{data}: {rows:,} rows"),
             **arguments.question.keywords,
         )
@@ -115,7 +110,6 @@ def check(arguments: CheckArguments) -> None:
         "command": "check",
         **arguments.table.head,
         "schema": str(arguments.schema),
-        **stated(target=arguments.target),
         "mipselect": version("mipselect"),
         "sensitive": True,
         "private": False,

@@ -435,7 +435,6 @@ class TableCheck:
         In the order of the schema.
     people : PersonCheck or None
         Where the schema has a privacy unit.
-    target : str or None
     ignored : tuple of str
         Columns of the table that the schema does not have.
 
@@ -456,7 +455,6 @@ lie, such as from the codebook
     rows_without_values: int
     fields: tuple[FieldCheck, ...]
     people: PersonCheck | None
-    target: str | None
     ignored: tuple[str, ...]
 
     @property
@@ -482,7 +480,6 @@ lie, such as from the codebook
             "rows_without_values": self.rows_without_values,
             "fields": [each.to_dict() for each in self.fields],
             "people": None if self.people is None else self.people.to_dict(),
-            "target": self.target,
             "ignored_columns": list(self.ignored),
             "findings": [one._asdict() for one in self.findings],
         }
@@ -492,7 +489,6 @@ def check_table(
     source: Any,
     schema: TableSchema,
     *,
-    target: str | None = None,
     never: Sequence[str] = (),
     ranges: Ranges | None = None,
     progress: Progress | None = None,
@@ -505,8 +501,6 @@ def check_table(
         See `mipselect.tables.sources.open_source`. It is read once; of it no more than a batch is
         in memory.
     schema : TableSchema
-    target : str, optional
-        The field to predict, which must be among those that are looked at.
     never : sequence of str
         Fields that are left out.
     ranges : mapping of str to (float, float), optional
@@ -542,10 +536,6 @@ def check_table(
     ]
     if not fields:
         raise InvalidInput("the schema has no field besides those of never and the privacy unit")
-    if target is not None:
-        schema.refuse_ignored({schema.field(target, "target").name}, "target")
-        if target not in {each.name for each in fields}:
-            raise InvalidInput(f"the target {target!r} cannot be in never, nor say whose row it is")
     unit = unit_of(schema)
     people = None if unit is None else PersonCheck(unit)
     names = [each.name for each in fields] + ([] if unit is None else [unit.name])
@@ -568,6 +558,5 @@ def check_table(
         rows_without_values=empty,
         fields=tuple(fields),
         people=people,
-        target=target,
         ignored=tuple(dict.fromkeys(n for part in parts for n in part.names if n not in known)),
     )

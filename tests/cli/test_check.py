@@ -33,12 +33,12 @@ def check(run: Run, path: Path, *more: str | Path) -> Outcome:
 
 
 def test_the_report_is_marked_and_whole(run: Run, table: Path) -> None:
-    outcome = check(run, table, "--target", "stay")
+    outcome = check(run, table)
     assert (outcome.code, outcome.err) == (0, "")
     assert "SENSITIVE" in outcome.out.splitlines()[1]
     for words in ("405 rows", "ward", "above maximum", "unreadable", "by id", "never from this"):
         assert words in outcome.out
-    report = check(run, table, "--target", "stay", "--json").report
+    report = check(run, table, "--json").report
     assert (report["command"], report["sensitive"], report["private"]) == ("check", True, False)
     assert report["warning"].startswith("SENSITIVE")
     assert report["rows"] == 405
@@ -61,7 +61,7 @@ def test_the_page_is_marked_self_contained_and_escaped(run: Run, tmp_path: Path)
     parquet.write_table(pa.table({names[0]: EVIL * 9, names[1]: EVIL * 9}), path)
     path.with_name("schema.json").write_text(json.dumps({"fields": fields}))
     page = tmp_path / "page.html"
-    outcome = check(run, path, "--output", page, "--target", "y")
+    outcome = check(run, path, "--output", page)
     assert (outcome.code, outcome.err) == (0, "")
     text = page.read_text(encoding="utf-8")
     assert stat.S_IMODE(page.stat().st_mode) & 0o077 == 0
@@ -83,7 +83,7 @@ def test_nothing_is_written_but_the_file_that_was_asked_for(run: Run, table: Pat
     folder = table.parent
     before = {path: path.read_bytes() for path in folder.iterdir()}
     assert check(run, table, "--json").code == 0
-    assert check(run, table, "--target", "stay").code == 0
+    assert check(run, table).code == 0
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
     output = folder / "out.json"
     report = check(run, table, "--json", "--output", output).report
@@ -139,9 +139,9 @@ COLUMNS: Mapping[str, Callable[[np.random.Generator], list[str]]] = {
 }
 
 
-def lines(run: Run, folder: Path, *more: str) -> list[str]:
+def lines(run: Run, folder: Path) -> list[str]:
     """The findings of a check, each one line of its text and one entry of its JSON."""
-    asked = ("check", folder / "t.csv", "--schema", folder / "schema.json", *more)
+    asked = ("check", folder / "t.csv", "--schema", folder / "schema.json")
     outcome = run(*asked)
     assert (outcome.code, outcome.err) == (0, "")
     found = [line[2:] for line in outcome.out.splitlines() if line.startswith("- ")]
@@ -183,56 +183,55 @@ REQUIRED = {**AGE, "constraints": {**AGE["constraints"], "required": True}}  # t
 LABELS = [{"value": 1, "label": "never"}, {"value": 2, "label": "daily"}]
 TEXTS = [{**entry, "value": str(entry["value"])} for entry in LABELS]
 
-CASES: list[tuple[list[dict[str, Any]], dict[str, list[str]], str, list[tuple[str, ...]]]] = [
-    # Fields, cells, the target, and of each finding its beginning and what is in it.
-    ([AGE, SMOKER, CHARGES], {"smoker": ["0", "1", "1", "0"] * 100}, "charges",
+CASES: list[tuple[list[dict[str, Any]], dict[str, list[str]], list[tuple[str, ...]]]] = [
+    # Fields, cells, and of each finding its beginning and what is in it.
+    ([AGE, SMOKER, CHARGES], {"smoker": ["0", "1", "1", "0"] * 100},
      [("smoker: all values are in no list; the file writes other codes than ",
        "'no', 'yes'; see the codebook", "'0' (200 rows), '1' (200 rows)")]),
-    ([AGE, SMOKER], {"smoker": ["no", "yes", "yes", "unknown"] * 100}, "",
+    ([AGE, SMOKER], {"smoker": ["no", "yes", "yes", "unknown"] * 100},
      [("smoker: 25 % of values are in no list",)]),
-    ([AGE, SMOKER, TO_1000], {"charges": ["900"] * 28 + ["45000"] * 372}, "",
+    ([AGE, SMOKER, TO_1000], {"charges": ["900"] * 28 + ["45000"] * 372},
      [("charges: 93 % of values are above the maximum 1,000; take a range where nearly all values "
        "lie, such as from the codebook.",)]),
-    ([AGE, SMOKER, FROM_5E4], {"charges": [str(900 + k) for k in range(28)] + ["55000"] * 372}, "",
+    ([AGE, SMOKER, FROM_5E4], {"charges": [str(900 + k) for k in range(28)] + ["55000"] * 372},
      [("charges: 7.0 % of values are below the minimum 50,000",)]),
-    ([AGE, {"name": "id", "type": "date"}], {"id": ["31.12.2019"] * 400}, "",
+    ([AGE, {"name": "id", "type": "date"}], {"id": ["31.12.2019"] * 400},
      [('id: all values are no date of ISO 8601; see the "format" of the field',)]),
-    *(([AGE, CHARGES], {"age": [date] * 400}, "",
-       [(NO_NUMBER, 'a date by the type "date"', f"Most frequent: '{date}' (400 rows)")])
+    *(([AGE, CHARGES], {"age": [date] * 400},
+     [(NO_NUMBER, 'a date by the type "date"', f"Most frequent: '{date}' (400 rows)")])
       for date in ("31.12.2019", "12/31/2019", "2019-12-31", "2019-12-31 10:00")),
-    *(([AGE, CHARGES], {"charges": [f'"{value}"'] * 350 + ["7"] * 50}, "",
-       [("charges: 88 % of values are text that is no number", "decimalChar",
+    *(([AGE, CHARGES], {"charges": [f'"{value}"'] * 350 + ["7"] * 50},
+     [("charges: 88 % of values are text that is no number", "decimalChar",
          f"Most frequent: '{value}' (350 rows)")])
       for value in ("12,5", "1.234,50", "1,234.50", "1,234", "1 234.5", "1'234", "12 kg", "$12.50",
                     "5%")),
     *(([AGE, {"name": "smoker", "type": kind, "categories": codes}],
-       {"smoker": ["never", "Daily"] * 200}, "",
-       [("smoker: all values are ", "'Daily' (200 rows)")])
+       {"smoker": ["never", "Daily"] * 200},
+     [("smoker: all values are ", "'Daily' (200 rows)")])
       for kind, codes in (("integer", LABELS), ("string", TEXTS))),
     ([AGE, CHARGES, WEIGHT],
-     {"weight": ["0"] * 40 + ["-1"] * 20 + ["5.5"] * 20 + ["1.5"] * 320}, "charges",
+     {"weight": ["0"] * 40 + ["-1"] * 20 + ["5.5"] * 20 + ["1.5"] * 320},
      [("weight: 15 % of weights are 0 or below; a weight must be a number above 0.",),
       ("weight: 5.0 % of weights are above the maximum 5",)]),
-    ([AGE, SMOKER, CHARGES], {"charges": [f"{90_000 + k}" for k in range(400)]}, "charges",
+    ([AGE, SMOKER, CHARGES], {"charges": [f"{90_000 + k}" for k in range(400)]},
      [("charges: all values are above the maximum 60,000",)]),
-    ([REQUIRED, SMOKER], {"age": ["NA"] * 4 + ["30", "71"] * 198}, "",
+    ([REQUIRED, SMOKER], {"age": ["NA"] * 4 + ["30", "71"] * 198},
      [("age: 1.0 % of values are missing, and the field is required",)]),
-    ([AGE, SMOKER], {"age": ["NA"] * 300 + ["30", "71"] * 50}, "",
+    ([AGE, SMOKER], {"age": ["NA"] * 300 + ["30", "71"] * 50},
      [("age: 75 % of values are missing; see whether this is the column",)]),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("fields", "cells", "target", "findings"), CASES)
+@pytest.mark.parametrize(("fields", "cells", "findings"), CASES)
 def test_a_mistake_is_one_line_that_says_what_would_be_right(
     run: Run,
     tmp_path: Path,
     fields: list[dict[str, Any]],
     cells: dict[str, list[str]],
-    target: str,
     findings: list[tuple[str, ...]],
 ) -> None:
     write(tmp_path, fields, cells)
-    found = lines(run, tmp_path, *(("--target", target) if target else ()))
+    found = lines(run, tmp_path)
     assert len(found) == len(findings)
     for line, (beginning, *words) in zip(found, findings, strict=True):
         assert line.startswith(beginning)

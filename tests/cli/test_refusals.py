@@ -288,7 +288,6 @@ REFUSED: dict[str, dict[str, str | tuple[str, ...]]] = {
     "check stays.csv --schema schema.json": {
         "--output schema.json": "would be replaced",
         "--output no/page.html": "does not exist",
-        "--target stays": "did you mean 'stay'",
         "--never wart": "did you mean 'ward'",
         "--range age=9": "--range",
     },

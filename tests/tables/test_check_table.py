@@ -31,7 +31,7 @@ def schema_of(*fields: dict[str, Any], **more: Any) -> TableSchema:
 
 def test_counts_of_every_field_add_up_to_the_rows() -> None:
     frame = patients(2000)
-    check = check_table(frame, SCHEMA, target="stay")
+    check = check_table(frame, SCHEMA)
     assert check.rows == 2000
     assert check.ignored == ("other",)
     by_name = {field.name: field for field in check.fields}
@@ -127,12 +127,12 @@ def test_odd_values_are_the_most_frequent_ones_and_printable(
 def test_a_stream_that_can_be_read_once_is_enough() -> None:
     frame = patients(500)
     reader = pa.table(frame).to_reader()
-    again = check_table(reader, SCHEMA, target="stay").to_dict()
-    assert again == check_table(frame, SCHEMA, target="stay").to_dict()
+    again = check_table(reader, SCHEMA).to_dict()
+    assert again == check_table(frame, SCHEMA).to_dict()
 
 
 def test_a_table_without_rows_is_told() -> None:
-    check = check_table(patients(10)[:0], SCHEMA, target="stay")
+    check = check_table(patients(10)[:0], SCHEMA)
     assert texts(check) == ["the table: has no rows"]
 
 
@@ -150,7 +150,7 @@ def test_a_table_larger_than_memory_streams(tmp_path: Path) -> None:
                 writer.write_table(pa.table(rows))
         tracemalloc.start()
         allocated = pa.total_allocated_bytes()
-        check = check_table(path, schema, target="f")
+        check = check_table(path, schema)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         assert check.rows == groups << 16
