@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
@@ -188,18 +187,13 @@ def test_sizes_are_drawn_and_named(run: Run, folder: Path) -> None:
     assert (one["sizes"], one["complexity"], one["number_of_supports"]) == ([3], None, 1)
 
 
-@pytest.mark.parametrize(
-    ("text", "sizes", "words"),
-    [
-        ("1-8", range(1, 9), "1-8"),
-        ("5,1,3", (1, 3, 5), "1,3,5"),
-        (" 7 - 8, 1-3 ,3", (1, 2, 3, 7, 8), "1-3,7-8"),
-        ("4-4", (4,), "4"),
-    ],
-)
-def test_sizes_in_words_and_back(text: str, sizes: Sequence[int], words: str) -> None:
-    assert parse_sizes(text) == tuple(sizes)
-    assert sizes_in_words(tuple(sizes)) == words
+def test_sizes_in_words_and_back() -> None:
+    for text, sizes, words in (
+        ("1-8", (1, 2, 3, 4, 5, 6, 7, 8), "1-8"), ("5,1,3", (1, 3, 5), "1,3,5"),
+        (" 7 - 8, 1-3 ,3", (1, 2, 3, 7, 8), "1-3,7-8"), ("4-4", (4,), "4"),
+    ):  # fmt: skip
+        assert parse_sizes(text) == sizes
+        assert sizes_in_words(sizes) == words
 
 
 def test_the_warning_is_about_the_size_that_is_likeliest(run: Run, folder: Path) -> None:

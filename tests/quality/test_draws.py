@@ -112,8 +112,8 @@ def test_some_rows_stay_on_both_sides(units: int) -> None:
 
 
 EPSILON = Fraction(7, 10)
-Rows = list[tuple[float, float]]
-"""A target and a linear predictor each."""
+Rows = list[tuple[float, ...]]
+"""A target, a linear predictor and, if there is one, a weight each."""
 
 
 @dataclass
@@ -178,48 +178,70 @@ def neighbours(rows: Rows, extremes: Rows, relation: str) -> Iterator[tuple[Rows
         yield from (([*rows, a], [*rows, b]) for a, b in product(extremes, extremes) if a is not b)
 
 
-def numbers_of(rows: Rows, relation: str, *, complete: bool, of_classes: bool = False) -> Any:
-    table = np.array(rows, dtype=float).reshape(-1, 2)
+def draw_of(
+    rows: Rows,
+    relation: str,
+    *,
+    of_classes: bool,
+    complete: bool = True,
+    epsilon: float = float(EPSILON),
+    seed: int = 0,
+    width: int = 0,
+) -> Any:
+    """Rows of a target, a linear predictor and, if there is one, a weight."""
+    table = np.array(rows, dtype=float).reshape(-1, width or len(rows[0]))
+    weights = table[:, 2] if table.shape[1] > 2 else None
     bound = None if of_classes else 1.0
-    predictions = Predictions(table[:, 0], table[:, 1], of_classes, bound, complete)
-    guarantee = Guarantee(float(EPSILON), relation=relation)
-    return lambda: quality_of(predictions, guarantee, random.Random(0))
+    predictions = Predictions(
+        table[:, 0], table[:, 1], of_classes, bound, complete, weights=weights
+    )
+    guarantee = Guarantee(epsilon, relation=relation)
+    return lambda: quality_of(predictions, guarantee, random.Random(seed))
+
+
+NAN, INF = float("nan"), float("inf")
+EXTREMES: dict[str, Rows] = {
+    "numbers": [(1.0, -1.0), (-1.0, -1.0), (1.0, 1e300), (0.0, 0.0), (NAN, 0.0), (-1.0, -INF)],
+    "classes": [(1.0, -9.0), (-1.0, 9.0), (1.0, 0.0), (0.0, 1.0), (-1.0, NAN)],
+    "weighted numbers": [
+        (1.0, -9.0, 1.0), (-1.0, 9.0, 1.0), (-1.0, 9.0, 0.0), (1.0, 0.0, 0.3), (NAN, 1.0, 1.0),
+        (-1.0, NAN, 1.0), (1.0, 1e300, 1e-300),
+    ],
+}  # fmt: skip
+EXTREMES["weighted classes"] = [
+    (0.0 if row[0] != row[0] else row[0], *row[1:]) for row in EXTREMES["weighted numbers"]
+]
 
 
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
-@pytest.mark.parametrize("complete", [True, False])
+@pytest.mark.parametrize(
+    ("kind", "complete"), [*((kind, True) for kind in EXTREMES), ("numbers", False)]
+)
 @pytest.mark.parametrize("size", [0, 1, 40])
-def test_r2_keeps_epsilon(
-    monkeypatch: pytest.MonkeyPatch, relation: str, complete: bool, size: int
+def test_every_draw_keeps_epsilon(
+    monkeypatch: pytest.MonkeyPatch, relation: str, kind: str, complete: bool, size: int
 ) -> None:
-    rng = np.random.default_rng(size)
-    rows: Rows = list(map(tuple, rng.uniform(-1.0, 1.0, (size, 2))))
-    nan, inf = float("nan"), float("inf")
-    extremes = [(1.0, -1.0), (-1.0, -1.0), (1.0, 1e300), (0.0, 0.0), (nan, 0.0), (-1.0, -inf)]
+    rng, of_classes = np.random.default_rng(size), kind.endswith("classes")
+    targets = rng.choice([-1.0, 1.0], size) if of_classes else rng.uniform(-1.0, 1.0, size)
+    columns = [targets, rng.normal(size=size)]
+    columns += [rng.random(size)] if kind.startswith("weighted") else []
+    rows: Rows = list(zip(*columns, strict=True))
     worst = 0.0
-    for seed, (one, other) in enumerate(neighbours(rows, extremes, relation)):
-        draws = (numbers_of(each, relation, complete=complete) for each in (one, other))
-        worst = max(worst, audited(monkeypatch, *draws, seed))
-    assert 0.3 * float(EPSILON) < worst <= float(EPSILON) * (1.0 + 1e-9)
-
-
-@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
-@pytest.mark.parametrize("size", [0, 1, 40])
-def test_measures_of_classes_keep_epsilon(
-    monkeypatch: pytest.MonkeyPatch, relation: str, size: int
-) -> None:
-    rng = np.random.default_rng(size)
-    decisions = rng.normal(size=size)
-    rows: Rows = list(zip(rng.choice([-1.0, 1.0], size).tolist(), decisions.tolist(), strict=True))
-    extremes = [(1.0, -9.0), (-1.0, 9.0), (1.0, 0.0), (0.0, 1.0), (-1.0, float("nan"))]
-    worst = 0.0
-    for seed, (one, other) in enumerate(neighbours(rows, extremes, relation)):
+    for seed, (one, other) in enumerate(neighbours(rows, EXTREMES[kind], relation)):
         draws = (
-            numbers_of(each, relation, complete=True, of_classes=True) for each in (one, other)
+            draw_of(
+                each,
+                relation,
+                complete=complete,
+                of_classes=of_classes,
+                width=len(EXTREMES[kind][0]),
+            )
+            for each in (one, other)
         )
         worst = max(worst, audited(monkeypatch, *draws, seed))
-    # The histogram alone reaches its part.
-    assert 0.8 * float(EPSILON) <= worst * (1.0 + 1e-9) <= float(EPSILON) * (1.0 + 1e-8)
+    # Of classes the histogram alone reaches its part.
+    least = 0.8 if of_classes else 0.3
+    assert least * float(EPSILON) <= worst * (1.0 + 1e-9) <= float(EPSILON) * (1.0 + 1e-8)
 
 
 def test_numbers_without_a_range_have_no_quality() -> None:
@@ -240,44 +262,6 @@ def test_the_quality_costs_no_more_than_the_fit() -> None:
 AUC, R2 = 0.8332, 0.5893
 """Of the population of the last test, from four million rows."""
 
-WeightedRows = list[Any]
-"""A target, a linear predictor and a weight each."""
-
-
-def measured(rows: WeightedRows, relation: str, *, of_classes: bool, epsilon: float) -> Any:
-    table = np.array(rows, dtype=float).reshape(-1, 3)
-    bound = None if of_classes else 1.0
-    predictions = Predictions(
-        table[:, 0], table[:, 1], of_classes, bound, complete=True, weights=table[:, 2]
-    )
-    guarantee = Guarantee(epsilon, relation=relation)
-    return lambda: quality_of(predictions, guarantee, random.Random(0))
-
-
-@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
-@pytest.mark.parametrize("of_classes", [False, True])
-@pytest.mark.parametrize("size", [0, 1, 40])
-def test_every_weighted_draw_keeps_epsilon(
-    monkeypatch: pytest.MonkeyPatch, relation: str, of_classes: bool, size: int
-) -> None:
-    rng = np.random.default_rng(size)
-    targets = rng.choice([-1.0, 1.0], size) if of_classes else rng.uniform(-1, 1, size)
-    rows = list(zip(targets, rng.normal(size=size), rng.random(size), strict=True))
-    nan = float("nan")
-    extremes: WeightedRows = [
-        (1.0, -9.0, 1.0), (-1.0, 9.0, 1.0), (-1.0, 9.0, 0.0), (1.0, 0.0, 0.3),
-        (0.0 if of_classes else nan, 1.0, 1.0), (-1.0, nan, 1.0), (1.0, 1e300, 1e-300),
-    ]  # fmt: skip
-    worst = 0.0
-    for seed, (one, other) in enumerate(neighbours(rows, extremes, relation)):
-        draws = (
-            measured(each, relation, of_classes=of_classes, epsilon=float(EPSILON))
-            for each in (one, other)
-        )
-        worst = max(worst, audited(monkeypatch, *draws, seed))
-    least = 0.8 if of_classes else 0.3
-    assert least * float(EPSILON) <= worst * (1.0 + 1e-9) <= float(EPSILON) * (1.0 + 1e-8)
-
 
 def test_a_weight_above_its_maximum_would_tell_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """The cut to [0, 1] of what a row adds holds here too, so that only a mistake in it shows."""
@@ -288,7 +272,7 @@ def test_a_weight_above_its_maximum_would_tell_more(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(draw, "integers", careless)
     pair = ([(1.0, -9.0, 3.0)], [(-1.0, 9.0, 3.0)])
-    draws = (measured(rows, "replace-one", of_classes=True, epsilon=float(EPSILON))
+    draws = (draw_of(rows, "replace-one", of_classes=True)
              for rows in pair)  # fmt: skip
     with pytest.raises(AssertionError):
         audited(monkeypatch, *draws, 0)
@@ -300,7 +284,7 @@ def test_measures_are_those_with_sample_weights() -> None:
     found = rng.normal(size=n)
     ill = np.where(rng.random(n) < 1 / (1 + np.exp(-2 * found)), 1.0, -1.0)
     w = np.where(ill * found > 0, rng.random(n), 0.3 * rng.random(n))
-    quality = measured(list(zip(ill, found, w, strict=True)), "replace-one", of_classes=True,
+    quality = draw_of(list(zip(ill, found, w, strict=True)), "replace-one", of_classes=True,
                        epsilon=50.0)()  # fmt: skip
     auc, accuracy, share, _ = quality.measures
     assert auc.value == pytest.approx(roc_auc_score(ill, found, sample_weight=w), abs=0.01)
@@ -310,7 +294,7 @@ def test_measures_are_those_with_sample_weights() -> None:
     y = np.clip(0.3 * found + 0.2 * rng.normal(size=n), -1, 1)
     predicted = np.clip(0.3 * found, -1, 1)
     v = np.where(np.abs(y - predicted) < 0.2, 1.0, 0.2)
-    of_numbers = measured(list(zip(y, predicted, v, strict=True)), "replace-one", of_classes=False,
+    of_numbers = draw_of(list(zip(y, predicted, v, strict=True)), "replace-one", of_classes=False,
                           epsilon=50.0)()  # fmt: skip
     expected = r2_score(y, predicted, sample_weight=v)
     assert of_numbers.measures[0].value == pytest.approx(expected, abs=0.02)
@@ -329,12 +313,8 @@ def test_intervals_hold_the_truth_at_least_as_often_as_they_say() -> None:
         kept = rng.random(800) < 0.2 / w
         for target, of_classes in ((y, False), (ill, True)):
             rows = list(zip(target[kept], 0.3 * x[kept], w[kept], strict=True))
-            table = np.array(rows)
-            predictions = Predictions(
-                table[:, 0], table[:, 1], of_classes, None if of_classes else 1.0, True,
-                weights=table[:, 2],
-            )  # fmt: skip
-            best = quality_of(predictions, Guarantee(3.0), random.Random(trial)).measures[0]
+            draw = draw_of(rows, "replace-one", of_classes=of_classes, epsilon=3.0, seed=trial)
+            best = draw().measures[0]
             truth = AUC if of_classes else R2
             held[best.name] += best.low <= truth <= best.high
     assert min(held.values()) >= 0.82 * trials

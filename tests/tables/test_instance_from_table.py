@@ -13,7 +13,6 @@ import pytest
 from mipselect import ExponentialMechanism, Instance, mistake_levels, top_supports
 from mipselect.errors import InvalidInput
 from mipselect.tables import TableSchema
-from mipselect.tables.instances import DEFAULT_RIDGE, default_coef_bound
 from tests.support.fields import numeric, schema_of
 from tests.support.mapped_tables import map_table
 from tests.support.one_row_at_a_time import HOSPITAL, HOSTILE, ROWS
@@ -142,13 +141,13 @@ def test_no_row_moves_a_value_by_more_than_the_sensitivity(loss: str) -> None:
 
 
 def test_a_missing_class_counts_alike_whatever_is_chosen() -> None:
-    rows = [list(row) for row in hospital(40)]
-    for row in rows:
-        row[1] = "NA"
-    instance = made(rows, target="sex", loss="hinge")
-    values = instance.objectives(list(itertools.combinations(range(7), 2)))
-    np.testing.assert_allclose(values, 1.0, rtol=1e-12)
-    assert instance.classes == ("f", "m")
+    """One class alone, or one that is in no list, raises nothing either."""
+    for value in ("f", "?", "NA"):
+        rows = [[row[0], value, *row[2:]] for row in hospital(40)]
+        instance = made(rows, target="sex", loss="hinge")
+        values = instance.objectives(list(itertools.combinations(range(7), 2)))
+        assert value == "f" or values == pytest.approx(1.0, rel=1e-12)
+        assert instance.problem.classes == ("f", "m")
 
 
 def test_half_of_the_sensitivity_would_not_be_private() -> None:
@@ -222,27 +221,6 @@ def test_defaults_depend_on_public_numbers_only() -> None:
     assert made(hospital(50), coef_bound=0.2, ridge=7).ridge == 7.0
 
 
-@pytest.mark.parametrize("size", [1, 5, 20])
-@pytest.mark.parametrize("always", [0, 3])
-def test_predictions_reach_as_far_whatever_the_size(size: int, always: int) -> None:
-    rng = np.random.default_rng(0)
-    X, y = rng.uniform(-1, 1, (40, 25)), rng.uniform(-1, 1, 40)
-    for intercept, reach in ((True, 1.25), (False, 1.0)):
-        instance = Instance(
-            X,
-            y,
-            support_size=size,
-            x_bound=1,
-            y_bound=1,
-            coef_bound=default_coef_bound(size, always, intercept),
-            ridge=DEFAULT_RIDGE,
-            always=list(range(always)),
-            intercept=intercept,
-        )
-        assert instance.problem.prediction_bound == pytest.approx(reach)
-        assert instance.sensitivity == pytest.approx(0.5 * (1 + reach) ** 2 / 40)
-
-
 @pytest.mark.parametrize(
     ("question", "message"),
     [
@@ -265,11 +243,3 @@ def test_a_wrong_question_is_refused_before_a_row_is_read(
     asked = {"target": "los_days", "support_size": 2, **question}
     with pytest.raises(InvalidInput, match=message):
         Instance.from_table(reader, SCHEMA, **asked)
-
-
-def test_one_class_or_none_raises_nothing() -> None:
-    for value in ("f", "?", "NA"):
-        rows = [list(row) for row in hospital(20)]
-        for row in rows:
-            row[1] = value
-        made(rows, target="sex", loss="hinge").objective([0, 1])
