@@ -66,7 +66,7 @@ def correlated_gaussian(
     >>> X.shape, y.shape
     ((200, 10), (200,))
     """
-    _check_recipe(n, p, rho, snr, support_size, seed)
+    check_recipe(n, p, rho, snr, support_size, seed)
     return _gaussian_model(n, p, rho, snr, support_size, np.random.default_rng(seed))
 
 
@@ -103,7 +103,7 @@ def logistic_gaussian(
     >>> sorted(set(y.tolist()))
     [-1.0, 1.0]
     """
-    _check_recipe(n, p, rho, snr, support_size, seed)
+    check_recipe(n, p, rho, snr, support_size, seed)
     generator = np.random.default_rng(seed)
     X, latent = _gaussian_model(n, p, rho, snr, support_size, generator)
     positive = generator.random(n) < 1.0 / (1.0 + np.exp(-latent))
@@ -123,7 +123,8 @@ def _gaussian_model(
     return columns.T, signal + noise
 
 
-def _check_recipe(n: int, p: int, rho: float, snr: float, support_size: int, seed: int) -> None:
+def check_recipe(n: int, p: int, rho: float, snr: float, support_size: int, seed: int) -> None:
+    """Raise `InvalidInput` for a parameter of `correlated_gaussian` that is out of range."""
     for name, count, least in (
         ("n", n, 1),
         ("p", p, 1),
@@ -157,11 +158,6 @@ class BundledData:
     n: int
     names: tuple[str, ...]
     load: Callable[[], tuple[FloatArray, FloatArray]]
-
-    @property
-    def p(self) -> int:
-        """Number of columns."""
-        return len(self.names)
 
 
 def _diabetes() -> tuple[FloatArray, FloatArray]:
@@ -249,6 +245,12 @@ def bundled(name: str) -> tuple[FloatArray, FloatArray, tuple[str, ...]]:
     >>> X.shape, names[2]
     ((442, 10), 'bmi')
     """
+    known = bundled_data(name)
+    return *known.load(), known.names
+
+
+def bundled_data(name: str) -> BundledData:
+    """Return what is known of a data set before it is loaded; see `bundled`."""
     if name not in BUNDLED:
         raise InvalidInput(f"data set {name!r} is unknown; known: {', '.join(sorted(BUNDLED))}")
-    return *BUNDLED[name].load(), BUNDLED[name].names
+    return BUNDLED[name]

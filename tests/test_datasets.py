@@ -85,7 +85,7 @@ def test_bad_recipes_are_refused(change: dict[str, object], message: str) -> Non
 @pytest.mark.parametrize("name", sorted(BUNDLED))
 def test_bundled_data_have_the_stated_shape(name: str) -> None:
     X, y, names = bundled(name)
-    assert X.shape == (BUNDLED[name].n, BUNDLED[name].p) == (len(y), len(names))
+    assert X.shape == (BUNDLED[name].n, len(names)) == (len(y), len(BUNDLED[name].names))
 
 
 def test_diabetes_is_scaled_as_the_instance_assumes() -> None:

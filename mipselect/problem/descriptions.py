@@ -11,7 +11,6 @@ Paths in a file are relative to the file. An unknown section, key or source is a
 
 from __future__ import annotations
 
-import math
 import sys
 import zipfile
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -24,7 +23,13 @@ from typing import Any
 import numpy as np
 
 from mipselect.arrays import FloatArray
-from mipselect.datasets import BUNDLED, bundled, correlated_gaussian, logistic_gaussian
+from mipselect.datasets import (
+    bundled,
+    bundled_data,
+    check_recipe,
+    correlated_gaussian,
+    logistic_gaussian,
+)
 from mipselect.disk import DAMAGE, read_toml, regular_file
 from mipselect.errors import InvalidInput
 from mipselect.validation import did_you_mean, shown
@@ -42,33 +47,20 @@ class Kind:
         return isinstance(value, list) and all(map(self.holds, value))
 
 
-def is_number(value: object) -> bool:
-    """Return whether a TOML value is a float, or an integer that is not beyond all floats."""
-    if isinstance(value, int):
-        return not isinstance(value, bool) and abs(value) <= sys.float_info.max
-    return isinstance(value, float)
+def is_finite(value: object) -> bool:
+    """Return whether a TOML value is a finite float, or an integer not beyond all floats."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) <= sys.float_info.max
 
 
 TEXT = Kind("a text", lambda value: isinstance(value, str))
-INTEGER = Kind("an integer", lambda v: isinstance(v, int) and not isinstance(v, bool))
-NUMBER = Kind("a number", is_number)
-FINITE = Kind("a number, finite", lambda value: is_number(value) and math.isfinite(value))
-FLAG = Kind("true or false", lambda value: isinstance(value, bool))
 TEXTS = Kind("a list of texts", TEXT.of_each)
-COLUMN = Kind("an index from 0, or a name", lambda v: TEXT.holds(v) or INTEGER.holds(v))
-COLUMNS = Kind("a list of columns", COLUMN.of_each)
-BOUNDS = Kind(
-    "a number, or a list of numbers, one for every feature",
-    lambda value: is_number(value) or NUMBER.of_each(value),
-)
-GROUPS = Kind(
-    "a list of lists of columns, or a table of names with such lists",
-    lambda v: COLUMNS.of_each(list(v.values()) if isinstance(v, dict) else v),
-)
-PART = Kind("a column, or a list of them", lambda v: COLUMN.holds(v) or COLUMNS.holds(v))
-PARTS = Kind("a list of columns, or of lists of those that are bounded together", PART.of_each)
+INTEGER = Kind("an integer", lambda v: isinstance(v, int) and not isinstance(v, bool))
+FINITE = Kind("a number, finite", is_finite)
 
-Kinds = Mapping[str, Kind]
+Kinds = Mapping[str, Kind | None]
+"""Keys, and the kinds of their values; None where what takes a value checks it."""
 
 WAYS = {"delimiter": TEXT, "encoding": TEXT, "sheet": TEXT}
 """Keys of a table, and arguments of `TableFile`."""
@@ -148,8 +140,6 @@ def shifted(y: FloatArray, shift: float) -> FloatArray:
     """Subtract a public constant from the target: the model has no intercept."""
     if shift == 0.0:
         return y
-    if not math.isfinite(shift):
-        raise InvalidInput(f"target_shift must be a finite number, got {shift}")
     with np.errstate(over="ignore"):
         difference = y - float(shift)
     if not np.isfinite(difference).all():
@@ -160,21 +150,19 @@ def shifted(y: FloatArray, shift: float) -> FloatArray:
 def _recipe(draw: Callable[..., tuple[FloatArray, FloatArray]]) -> Source:
     """Make a synthetic source: its keys are the parameters of `draw`."""
 
-    def load(data: Mapping[str, Any], _: Path) -> Loaded:
+    def settings(data: Mapping[str, Any]) -> dict[str, Any]:
+        settings = {key: value for key, value in data.items() if key != "source"}
+        check_recipe(**settings)
         if data["n"] * data["p"] > MOST_NUMBERS:
             raise InvalidInput("n · p is more than any machine can store")
-        settings = {key: value for key, value in data.items() if key != "source"}
-        return *draw(**settings), None
+        return settings
 
-    return Source(
-        required={
-            **dict.fromkeys(("n", "p", "support_size", "seed"), INTEGER),
-            **dict.fromkeys(("rho", "snr"), NUMBER),
-        },
-        optional={},
-        load=load,
-        head=lambda data, _: (data["n"], data["p"], None),
-    )
+    def head(data: Mapping[str, Any], _: Path) -> Head:
+        known = settings(data)
+        return known["n"], known["p"], None
+
+    keys = dict.fromkeys(("n", "p", "rho", "snr", "support_size", "seed"))
+    return Source(keys, {}, lambda data, _: (*draw(**settings(data)), None), head)
 
 
 def _load_table(data: Mapping[str, Any], folder: Path) -> Loaded:
@@ -191,26 +179,26 @@ def _head_of_table(data: Mapping[str, Any], folder: Path) -> Head:
 
 
 def _head_of_bundled(data: Mapping[str, Any], _: Path) -> Head:
-    known = BUNDLED[data["name"]]
-    return known.n, known.p, known.names
+    known = bundled_data(data["name"])
+    return known.n, len(known.names), known.names
 
 
 SOURCES = {
     "table": Source(
         required={"path": TEXT, "target": TEXT},
-        optional={"features": TEXTS, "target_shift": NUMBER, **WAYS},
+        optional={"features": TEXTS, "target_shift": FINITE, **WAYS},
         load=_load_table,
         head=_head_of_table,
     ),
     "npz": Source(
         required={"path": TEXT},
-        optional={"target_shift": NUMBER},
+        optional={"target_shift": FINITE},
         load=_load_npz,
         head=lambda data, folder: (*_npz_shape(folder / data["path"]), None),
     ),
     "sklearn": Source(
         required={"name": TEXT},
-        optional={"target_shift": NUMBER},
+        optional={"target_shift": FINITE},
         load=lambda data, _: bundled(data["name"]),
         head=_head_of_bundled,
     ),
@@ -219,20 +207,10 @@ SOURCES = {
 }
 
 
-INSTANCE_KEYS = {
-    "support_size": INTEGER,
-    "x_bound": BOUNDS,
-    "y_bound": NUMBER,
-    "coef_bound": NUMBER,
-    "ridge": NUMBER,
-}
+INSTANCE_KEYS = dict.fromkeys(("support_size", "x_bound", "y_bound", "coef_bound", "ridge"))
 OPTIONAL_KEYS = {
-    "loss": TEXT,
+    **dict.fromkeys(("loss", "groups", "always", "intercept", "always_bound")),
     "description": TEXT,
-    "groups": GROUPS,
-    "always": PARTS,
-    "intercept": FLAG,
-    "always_bound": NUMBER,
 }
 EXPECTED_KEYS = {
     "support": Kind("a list of indices of features", INTEGER.of_each),
@@ -325,10 +303,6 @@ def described(path: Path, content: Mapping[str, Any]) -> Description:
         )
     source = SOURCES[data["source"]]
     _check_section(path, "[data]", data, {"source": TEXT, **source.required}, source.optional)
-    if data["source"] == "sklearn" and data["name"] not in BUNDLED:
-        raise InvalidInput(
-            f"{path}: [data] name {data['name']!r} is unknown; known: {', '.join(sorted(BUNDLED))}"
-        )
     if wanted is not None:
         _check_section(path, "[expected]", wanted, EXPECTED_KEYS, LEVELS)
     return Description(path, instance, data, wanted, source)
@@ -345,7 +319,7 @@ def _check_section(
     _check_keys(path, where, section, required, optional)
     for key, value in section.items():
         kind = {**required, **optional}[key]
-        if not kind.holds(value):
+        if kind is not None and not kind.holds(value):
             raise InvalidInput(f"{path}: {where} {key} must be {kind.words}, got {shown(value)}")
 
 

@@ -202,7 +202,7 @@ def laid_out(
         column_names = [f"x{j}" for j in range(n_columns)]
     names = checked_feature_names(column_names, n_columns)
     columns = _FreeColumns(names)
-    fixed = [always] if isinstance(always, int | str) else list(always or ())
+    fixed = () if always is None else _entries(always)
     constant = tuple(columns.take(part, f"always[{k}]") for k, part in enumerate(fixed))
     chosen = _chosen(groups, columns)
     if isinstance(groups, Mapping):
@@ -235,8 +235,7 @@ class _FreeColumns:
 
     def take(self, given: Columns, what: str) -> tuple[int, ...]:
         """Return the columns of `what`; raise `InvalidInput` for one that is taken already."""
-        single = isinstance(given, str | Integral)
-        entries = [given] if single or not isinstance(given, Iterable) else list(given)
+        entries = _entries(given)
         if not entries:
             raise InvalidInput(f"{what} has no columns")
         found = tuple(_column(entry, what, self._place, len(self.names)) for entry in entries)
@@ -260,7 +259,7 @@ def _chosen(groups: Groups, columns: _FreeColumns) -> tuple[tuple[int, ...], ...
         if not columns.left:
             raise InvalidInput("all columns are always in: there is nothing to choose from")
         return tuple((j,) for j in columns.left)
-    given = list(groups.values()) if isinstance(groups, Mapping) else list(groups)
+    given = _entries(groups.values() if isinstance(groups, Mapping) else groups)
     chosen = tuple(columns.take(group, f"groups[{k}]") for k, group in enumerate(given))
     if not chosen:
         raise InvalidInput("groups has no group: there is nothing to choose from")
@@ -270,6 +269,12 @@ def _chosen(groups: Groups, columns: _FreeColumns) -> tuple[tuple[int, ...], ...
             f"it, or leave it out of X{f' ({len(left)} such columns)' if len(left) > 1 else ''}"
         )
     return chosen
+
+
+def _entries(given: Any) -> list[Any]:
+    """Return the entries of a sequence; anything else is one entry."""
+    several = isinstance(given, Iterable) and not isinstance(given, str)
+    return list(given) if several else [given]
 
 
 def missing(name: str) -> InvalidInput:

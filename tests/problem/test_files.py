@@ -93,11 +93,15 @@ def test_the_target_is_shifted_before_it_is_clipped(folder: Path) -> None:
         ("[instance]", "[[instance]]", r"instance must be a section"),
         ("ridge = 0.1", "rigde = 0.1", "unknown key 'rigde'; known: support_size.*'ridge'"),
         ("ridge = 0.1", "", r"\[instance\] lacks ridge"),
-        ("ridge = 0.1", 'ridge = "0.1"', r"\[instance\] ridge must be a number, got '0.1'"),
+        ("ridge = 0.1", 'ridge = "0.1"', "ridge must be a finite number ≥ 0, got '0.1'"),
         ("ridge = 0.1", "ridge = -0.1", "ridge must be a finite number ≥ 0, got -0.1"),
         ("ridge = 0.1", 'ridge = 0.1\nloss = "cubic"', "loss 'cubic' is unknown; known: squared"),
         ("support_size = 1", "support_size = 3", r"support_size must be an integer in 1..2, got 3"),
-        ("support_size = 1", "support_size = 1.0", "support_size must be an integer, got 1.0"),
+        (
+            "support_size = 1",
+            "support_size = 1.0",
+            "support_size must be an integer in 1..2, got 1.0",
+        ),
         ('source = "table"', "", "has no source; known: table, npz, sklearn"),
         ('source = "table"', 'source = "tabel"', "source 'tabel' is unknown; known: table"),
         ('source = "table"', 'source = "npz"', r"\[data\] has the unknown key 'target'"),
@@ -112,9 +116,17 @@ def test_the_target_is_shifted_before_it_is_clipped(folder: Path) -> None:
         ("value = 0.5", "", r"\[expected\] lacks value"),
         ("value = 0.5", "value = 0.5\nlevel_values = 3", "level_values must be a list of numbers"),
         ("value = 0.5", "value = 0.5\nlevel_values = [nan]", "numbers, all finite, got"),
-        ("ridge = 0.1", "ridge = 0.1\ngroups = [0]", "groups must be a list of lists of columns"),
-        ("ridge = 0.1", "ridge = 0.1\nalways = [[0, [1]]]", "always must be a list of columns"),
-        ("x_bound = 1.0", "x_bound = [true]", "x_bound must be a number, or a list of numbers"),
+        ("ridge = 0.1", "ridge = 0.1\ngroups = 0.5", "groups.0. must hold column indices or names"),
+        (
+            "ridge = 0.1",
+            "ridge = 0.1\nalways = [[0, [1]]]",
+            "always.0. must hold column indices or names",
+        ),
+        (
+            "x_bound = 1.0",
+            "x_bound = [true]",
+            r"x_bound\[0\] must be a finite number > 0, got True",
+        ),
     ],
 )
 def test_mistakes_in_a_file_are_named(folder: Path, old: str, new: str, message: str) -> None:
