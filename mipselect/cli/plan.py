@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
@@ -280,15 +280,6 @@ def plan(arguments: PlanArguments) -> None:
     arguments.delivery.deliver(report, show)
 
 
-class PlanRow(NamedTuple):
-    """A row of the table of a plan, with a cell for every ε, and what is drawn of it."""
-
-    name: str
-    cells: list[str]
-    means: list[float]
-    errors: list[float | None]
-
-
 PERMUTE_AND_FLIP, WITHOUT_PRIVACY = "permute-and-flip", "without privacy"
 
 
@@ -297,35 +288,38 @@ def lines_of(selection: SelectionPlan) -> dict[str, tuple[Found, ...]]:
     return {PERMUTE_AND_FLIP: selection.drawn, WITHOUT_PRIVACY: selection.best}
 
 
-def rows_of(selection: SelectionPlan, model: ModelPlan | None) -> list[PlanRow]:
-    """Return what would be found, and how good a model would be."""
-    rows, count = list[PlanRow](), len(selection.question.epsilons)
+def rows_of(
+    selection: SelectionPlan, model: ModelPlan | None
+) -> list[tuple[Series, Sequence[str]]]:
+    """Return what would be found, and how good a model would be, with a cell for every ε."""
+    epsilons, rows = tuple(selection.question.epsilons), list[tuple[Series, Sequence[str]]]()
 
-    def add(name: str, cells: list[str], means: list[float], errors: list[Any]) -> None:
-        rows.append(PlanRow(name, cells, means, errors))
+    def add(name: str, means: Iterable[float], errors: Iterable[Any], cells: list[str]) -> None:
+        rows.append((Series(name, epsilons, tuple(means), tuple(errors)), cells))
 
     def level(name: str, value: float, form: str) -> None:
-        add(name, [f"{value:{form}}"] * count, [value] * count, [None] * count)
+        count = len(epsilons)
+        add(name, [value] * count, [None] * count, [f"{value:{form}}"] * count)
 
     for method, found in lines_of(selection).items():
         if found:
             name = f"found {'by ' * (method == PERMUTE_AND_FLIP)}{method}"
             cells = [f"{one.found:.0%} ({one.all_found:.0%})" for one in found]
-            add(name, cells, [one.found for one in found], [one.standard_error for one in found])
+            add(name, (one.found for one in found), (one.standard_error for one in found), cells)
     level(BY_CHANCE, selection.chance_level, ".0%")
     if model is not None and model.without_privacy is not None:
         models = model.forecasts
         tenths = [f" ({one.low:.2f} to {one.high:.2f})" * (model.tables > 1) for one in models]
         cells = [f"{one.expected:.2f}{ends}" for one, ends in zip(models, tenths, strict=True)]
-        errors = [one.standard_error for one in models]
-        add(f"{model.measure} of fit", cells, [one.expected for one in models], errors)
+        means, errors = (one.expected for one in models), (one.standard_error for one in models)
+        add(f"{model.measure} of fit", means, errors, cells)
         level(f"{model.measure} without privacy", model.without_privacy, ".2f")
     return rows
 
 
 def print_plan(console: Console, selection: SelectionPlan, model: ModelPlan | None) -> None:
     """Print a row for each number, and a column for every ε."""
-    rows = [(row.name, *row.cells) for row in rows_of(selection, model)]
+    rows = [(each.name, *cells) for each, cells in rows_of(selection, model)]
     if model is not None and model.quality_share is not None and model.forecasts:
         rows.append((f"{LEVEL:.0%} interval of {model.measure}", *map(_interval, model.forecasts)))
     epsilons = [f"ε = {epsilon:g}" for epsilon in selection.question.epsilons]
@@ -341,24 +335,12 @@ def _interval(models: ModelForecast) -> str:
 
 def picture(selection: SelectionPlan, model: ModelPlan | None) -> Picture:
     """Draw the table by ε."""
-    from mipselect.planning.fit import R_SQUARED
-
-    question = selection.question
-    order = sorted(range(len(question.epsilons)), key=question.epsilons.__getitem__)
-    lines = [
-        Series(
-            row.name,
-            tuple(question.epsilons[k] for k in order),
-            tuple(row.means[k] for k in order),
-            tuple(row.errors[k] for k in order),
-        )
-        for row in rows_of(selection, model)
-    ]
+    lines = tuple(each for each, _ in rows_of(selection, model))
     return Picture(
         title=title_of(selection),
         x_label="ε, under replace-one",
-        y_label=f"share of the right columns, or {R_SQUARED if model is None else model.measure}",
-        panels=(Panel("", tuple(lines)),),
+        y_label=f"share of the right columns, or {'R²' if model is None else model.measure}",
+        panels=(Panel("", lines),),
         names=tuple(each.name for each in lines),
         yardstick=BY_CHANCE,
         fraction=False,

@@ -150,7 +150,7 @@ class Question:
     rows, support_size : int
         n and s.
     epsilons : sequence of float
-        Each counts once.
+        Each counts once; rising.
     guesses : Guesses
     seed : int
     always, never, ranges
@@ -201,7 +201,7 @@ class Question:
         simulated = TableQuestion(TableSchema.of({"fields": stored}), self.target, always)
         set_fields(self, table=simulated)
         checked_integer(self.support_size, "support_size", 1, len(self.public.features))
-        epsilons = tuple(dict.fromkeys(checked_epsilon(e, "epsilons") for e in self.epsilons))
+        epsilons = tuple(sorted({checked_epsilon(e, "epsilons") for e in self.epsilons}))
         if not epsilons:
             raise InvalidInput("epsilons must have at least one ε")
         set_fields(self, epsilons=epsilons, seed=checked_integer(self.seed, "seed", 0))
