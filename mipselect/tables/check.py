@@ -350,8 +350,8 @@ class PersonCheck:
     >>> fields = [{"name": "id", "type": "string"}, age]
     >>> schema = TableSchema.of({"csvw-eo:privacyUnit": "id", "fields": fields})
     >>> people = check_table(pa.table({"id": ["a", "b", "a"], "age": [3, 4, 5]}), schema).people
-    >>> people.people, people.most_rows, people.repeated
-    (2, 2, 1)
+    >>> people.summary
+    '2 people by id, 50 % of them with several rows, at most 2'
     """
 
     unit: Field
@@ -374,50 +374,27 @@ class PersonCheck:
         return np.array(sorted(new), dtype=np.intp)
 
     @property
-    def people(self) -> int:
-        """How many there are."""
-        return len(self.counts)
-
-    @property
-    def rows(self) -> int:
-        """Rows of all of them."""
-        return sum(self.counts.values())
-
-    @property
-    def most_rows(self) -> int:
-        """Rows of the person with most of them."""
-        return max(self.counts.values(), default=0)
-
-    @property
-    def repeated(self) -> int:
-        """People with several rows."""
-        return sum(count > 1 for count in self.counts.values())
-
-    @property
-    def rows_without(self) -> int:
-        """Rows without an identity."""
-        return self.counts.get(None, 0)
-
-    @property
     def summary(self) -> str:
         """The counts in words."""
-        people = f"{self.people:,} people by {self.unit.name}"
-        without = f"; {self.rows_without:,} rows without one are those of one person"
-        end = without if self.rows_without else ""
-        if self.most_rows <= 1:
-            return f"{people}, one row each{end}"
-        repeated = percent(self.repeated / self.people)
-        return f"{people}, {repeated} of them with several rows, at most {self.most_rows:,}{end}"
+        _, people, _, most, repeated, without = self.to_dict().values()
+        said = f"{people:,} people by {self.unit.name}, one row each"
+        if most > 1:
+            said = (
+                f"{people:,} people by {self.unit.name}, {percent(repeated / people)} of them with "
+                f"several rows, at most {most:,}"
+            )
+        return f"{said}; {without:,} rows without one are those of one person" if without else said
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts, ready for JSON."""
+        counts = self.counts.values()
         return {
             "field": self.unit.name,
-            "people": self.people,
-            "rows": self.rows,
-            "most_rows": self.most_rows,
-            "people_with_several_rows": self.repeated,
-            "rows_without_identity": self.rows_without,
+            "people": len(counts),
+            "rows": sum(counts),
+            "most_rows": max(counts, default=0),
+            "people_with_several_rows": sum(count > 1 for count in counts),
+            "rows_without_identity": self.counts.get(None, 0),
         }
 
 
