@@ -226,3 +226,19 @@ def test_texts_of_a_boolean_are_listed_with_its_type(run: Run, tmp_path: Path) -
     fields = json.loads(schema.read_text())["fields"]
     assert fields[1] == {"name": "day", "type": "date"}
     assert fields[0]["trueValues"][0] == "yes"
+
+
+def test_ignored_fields_are_proposed_by_names_alone(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text("patient_id,code,comment,age\n" + "".join(f"{i},c{i},,3\n" for i in range(30)))
+    found = run("describe", path, "--json").report
+    fields = {field["name"]: field for field in found["schema"]["fields"]}
+    assert [n for n in fields if "mipselect:role" in fields[n]] == ["patient_id", "comment"]
+    assert any("patient_id, comment" in note for note in found["notes"])
+    text = run("describe", path).out
+    assert "nothing, it is ignored" in text
+    assert '"mipselect:role": "ignored"' in text
+    proposed = run("describe", path, "--types-from-data", "--json").report
+    fields = {field["name"]: field for field in proposed["schema"]["fields"]}
+    assert fields["code"] == {"name": "code", "type": "string", "mipselect:typeProposed": True}
+    assert proposed["sensitive"] is True

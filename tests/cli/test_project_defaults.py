@@ -50,13 +50,16 @@ def test_a_draw_needs_nothing_else_and_says_where_it_is_from(run: Run, project: 
     typed = run("select", "data.csv", *TYPED, "--json")
     assert typed.report["guarantee_of_all_draws"] == report["guarantee_of_all_draws"]
     assert "note: from" not in typed.err
-
-
-def test_what_is_typed_wins(run: Run, project: Path) -> None:
+    # What is typed wins.
     outcome = run("select", "data.csv", "--epsilon", "2", "--dry-run", "--json")
     assert outcome.report["guarantee_of_one_draw"]["epsilon"] == 2.0
     assert "--epsilon" not in outcome.err
     assert "--target y" in outcome.err
+    # Control characters reach no terminal.
+    write(project, FULL.replace('"y"', r'"y\u001b[2J[red]\n"'))
+    outcome = run("select", "data.csv")
+    assert "\x1b" not in outcome.out + outcome.err
+    assert "[red]" in outcome.err
 
 
 def test_a_value_is_taken_as_it_would_be_typed(run: Run, project: Path) -> None:
@@ -75,6 +78,10 @@ def test_a_value_is_taken_as_it_would_be_typed(run: Run, project: Path) -> None:
     assert "--range a=0:1 --range b=0:2" in outcome.err
     assert "--no-intercept" in outcome.err
     assert outcome.report["intercept"] is False
+    write(project, "[fit]\nquality-share = 0.5\n")
+    outcome = run("fit", "data.csv", *TYPED, "--dry-run", "--json")
+    assert "--quality-share 0.5" in outcome.err
+    assert outcome.report["quality_share"] == 0.5
 
 
 def test_a_method_has_its_own_options(run: Run, project: Path) -> None:
@@ -85,37 +92,24 @@ def test_a_method_has_its_own_options(run: Run, project: Path) -> None:
     assert "top-k is no option of select" in typed.err
 
 
-def test_a_share_of_zero_is_a_number(run: Run, project: Path) -> None:
-    write(project, "[fit]\nquality-share = 0.5\n")
-    outcome = run("fit", "data.csv", *TYPED, "--dry-run", "--json")
-    assert "--quality-share 0.5" in outcome.err
-    assert outcome.report["quality_share"] == 0.5
-
-
-def test_no_project_takes_nothing_from_the_file(run: Run, project: Path) -> None:
-    run("select", "data.csv", "--no-project").failed_with(2, "Missing option")
-    write(project, "not TOML [")
-    typed = ("select", "data.csv", *TYPED)
-    assert run(*typed, "--no-project", "--json").report["target"] == "y"
-    assert run("select", "--help").code == 0
-    assert run("select", "--target", "y", "--help").code == 0
-    run(*typed).failed_with(2, "mipselect.toml: not valid TOML")
-
-
-def test_commands_that_take_no_defaults_look_at_no_file(run: Run, project: Path) -> None:
-    write(project, "not TOML [")
-    assert run("solvers").code == 0
-    for name in OWN:
-        text = run(name, "--help").out
-        assert ("--no-project" in text) == (name not in WITHOUT_DEFAULTS), name
-
-
-def test_the_file_of_the_folder_alone_counts(
+def test_no_project_takes_nothing_from_the_file(
     run: Run, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Nor does a command in a folder below."""
+    run("select", "data.csv", "--no-project").failed_with(2, "Missing option")
     (project / "notes").mkdir()
     monkeypatch.chdir(project / "notes")
     run("select", "../data.csv").failed_with(2, "Missing option")
+    monkeypatch.chdir(project)
+    write(project, "not TOML [")
+    typed = ("select", "data.csv", *TYPED)
+    assert run(*typed, "--no-project", "--json").report["target"] == "y"
+    for asked in (("select", "--help"), ("select", "--target", "y", "--help"), ("solvers",)):
+        assert run(*asked).code == 0
+    run(*typed).failed_with(2, "mipselect.toml: not valid TOML")
+    for name in OWN:
+        text = run(name, "--help").out
+        assert ("--no-project" in text) == (name not in WITHOUT_DEFAULTS), name
 
 
 def test_the_ledger_of_the_file_is_charged_and_refuses(run: Run, project: Path) -> None:
@@ -186,10 +180,3 @@ def test_files_that_are_none(run: Run, project: Path) -> None:
     file.unlink()
     file.write_text("")
     run("select").failed_with(2, "Missing argument 'DATA'")
-
-
-def test_control_characters_reach_no_terminal(run: Run, project: Path) -> None:
-    write(project, FULL.replace('"y"', r'"y\u001b[2J[red]\n"'))
-    outcome = run("select", "data.csv")
-    assert "\x1b" not in outcome.out + outcome.err
-    assert "[red]" in outcome.err

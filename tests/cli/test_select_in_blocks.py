@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 import json
-import random
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from mipselect import (
-    BlockScores,
-    ExponentialMechanism,
-    PermuteAndFlip,
-)
-from mipselect.blocks.normalised import ColumnsOfFeatures
-from mipselect.blocks.partitions import Blocks
-from mipselect.blocks.r_squared import BlockR2, ListedFeatures
-from mipselect.mechanisms.supports.permute_and_flip import FlipIntegral
 from mipselect.privacy import Ledger
 from tests.support.commandline import Run
-from tests.support.dense_block_r2 import direct_counts
-from tests.support.enumeration import frequencies_agree
 from tests.support.fields import listed
 
 
@@ -162,25 +149,3 @@ def test_two_classes_come_from_blocks(run: Run, table: Path) -> None:
         assert drawn.get("score", "loss") == fitted.get("score", "loss")
         scores[more] = drawn.get("score", "loss")
     assert list(scores.values()) == ["block-r2", "loss"]
-
-
-@pytest.mark.parametrize("law", [PermuteAndFlip, ExponentialMechanism])
-@pytest.mark.parametrize("epsilon", [0.3, 3.0])
-def test_a_draw_has_the_law_of_its_scores(law: Any, epsilon: float) -> None:
-    """The frequencies are those of the scores as they are defined, one dense inverse a support."""
-    data, blocks = skewed(), {"block_rows": 6, "partitions": 5, "partition_seed": 1}
-    scores = BlockScores(data[:, :5], data[:, 5], support_size=2, **blocks)
-    found = law(scores, epsilon)
-    singles = ColumnsOfFeatures(tuple((j,) for j in range(6)), np.zeros(6, dtype=bool))
-    settings = BlockR2(Blocks(6, 5, seed=1))
-    counts = direct_counts(data, ListedFeatures(singles, 5, 2, 6), settings)
-    logs = epsilon / 2.0 * counts / 2.0**20 / 5
-    supports = list(combinations(range(5), 2))
-    if law is ExponentialMechanism:
-        wanted = logs - np.logaddexp.reduce(logs)
-    else:
-        wanted = FlipIntegral(logs - logs.max()).log_probabilities(logs - logs.max())
-    stated = [found.log_probability(support) for support in supports]
-    np.testing.assert_allclose(stated, wanted, atol=1e-4)
-    source = random.Random(7)
-    frequencies_agree(lambda: found.sample(source), supports, np.array(stated))

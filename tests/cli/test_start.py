@@ -1,4 +1,4 @@
-"""How a command begins: what is loaded, its options as dataclasses, commands of other packages."""
+"""How a command begins: what is loaded, signals, closed streams, commands of other packages."""
 
 from __future__ import annotations
 
@@ -13,15 +13,12 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-import typer
 
 import mipselect
 from mipselect.cli import commands, start
-from mipselect.cli.commands import GROUP, OWN, known_commands, typed
-from mipselect.cli.declared import given, refuse
-from mipselect.cli.extension import argument, command, group, option, options, required
+from mipselect.cli.commands import GROUP, OWN, known_commands
+from mipselect.cli.extension import command, options, required
 from mipselect.cli.start import WORDS, Interruptions
-from mipselect.errors import InvalidInput
 
 
 @pytest.mark.deep
@@ -118,71 +115,6 @@ def test_files_never_take_the_numbers_of_closed_streams(tmp_path: Path) -> None:
     assert subprocess.run(["sh", "-c", command], check=False).returncode > 2
 
 
-@options
-class Depth:
-    PANEL = "Depth"
-
-    metres: float | None = option("--metres", "How deep.", show_default="not")
-    delta: float = option("--delta", "Of the depth.", default=0.5, panel="Elsewhere")
-
-
-@options
-class Dive:
-    """Arguments with two groups, one of them without an option of the same name as its own."""
-
-    delta: int | None = option("--delta", "Of the dive.")
-    depth: Depth = group(Depth, without=("--delta",), help={"--metres": "How deep a dive."})
-    site: str = required("--site", "Where.")
-    names: list[str] = argument("NAME", "Who.")
-    night: bool = option("--night", "By night.", default=False)
-
-
-def called(*arguments: str) -> Dive:
-    """What a command gets."""
-    got: list[Dive] = []
-
-    @command
-    def dive(arguments: Dive) -> None:
-        """Dive."""
-        got.append(arguments)
-
-    app = typer.Typer()
-    app.command()(typed("dive", dive))
-    app(args=arguments, standalone_mode=False)
-    return got[0]
-
-
-def test_a_command_gets_its_dataclass() -> None:
-    assert called("Ann", "Bo", "--site", "reef", "--metres", "3", "--delta", "7") == Dive(
-        names=["Ann", "Bo"], site="reef", depth=Depth(metres=3.0, delta=0.5), delta=7
-    )
-
-
-def test_help_has_the_words_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(IndexError):
-        called("--help")
-    text = capsys.readouterr().out
-    assert "How deep a dive." in text
-    assert "Of the dive." in text
-    assert "─ Depth ─" in text
-    assert "Elsewhere" not in text
-
-
-def test_arguments_are_missed_first_and_then_what_must_be_given() -> None:
-    for arguments, missed in (((), "NAME"), (("Ann",), "--site")):
-        with pytest.raises(typer.BadParameter.__mro__[1]) as raised:
-            called(*arguments)
-        assert missed in raised.value.format_message()
-
-
-def test_what_was_given_is_what_is_not_at_its_default() -> None:
-    dive = Dive(names=["Ann"], site="reef", depth=Depth(metres=0.0, delta=0.5), night=True)
-    assert given(dive) == {"--metres": 0.0, "--night": True}
-    refuse(Depth(), "is not for snorkels")
-    with pytest.raises(InvalidInput, match=r"^--metres is not for snorkels$"):
-        refuse(Depth(metres=0.0), "is not for snorkels")
-
-
 @pytest.fixture
 def entry_points(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[EntryPoint]]:
     """The entry points that are there, to be filled by a test."""
@@ -191,13 +123,6 @@ def entry_points(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[EntryPoint]]:
     known_commands.cache_clear()
     yield points
     known_commands.cache_clear()
-
-
-def package(monkeypatch: pytest.MonkeyPatch, name: str, **found: tuple[str, str]) -> EntryPoint:
-    module = ModuleType(name)
-    module.COMMANDS = found
-    monkeypatch.setitem(__import__("sys").modules, name, module)
-    return EntryPoint(name, f"{name}:COMMANDS", GROUP)
 
 
 @options
@@ -211,36 +136,28 @@ def hello(arguments: HelloArguments) -> None:
     print(f"hello {arguments.name}")
 
 
-def test_the_reproduction_of_the_papers_is_found_after_our_own() -> None:
-    names = list(known_commands())
-    assert names[: len(OWN)] == list(OWN)
-    assert "reproduce" in names[len(OWN) :]
-
-
-def test_a_command_of_another_package_runs(
+def test_a_command_of_another_package_runs_and_never_in_the_place_of_our_own(
     entry_points: list[EntryPoint],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    entry_points.append(package(monkeypatch, "guests", hello=("guests", "Say hello.")))
-    assert known_commands()["hello"] == ("guests", "Say hello.")
-    __import__("sys").modules["guests"].hello = hello
+    module = ModuleType("guests")
+    line = ("guests", "Say hello.")
+    module.hello, module.COMMANDS = hello, {"hello": line, "select": ("guests", "Another one.")}
+    monkeypatch.setitem(sys.modules, "guests", module)
+    entry_points.append(EntryPoint("guests", "guests:COMMANDS", GROUP))
+    entry_points.append(EntryPoint("gone", "no_such_package.commands:COMMANDS", GROUP))
+    known = known_commands()
+    assert list(known) == [*OWN, "hello"]
+    assert known["hello"] == line
+    assert known["select"] == ("mipselect.cli.select", OWN["select"])
+    # One that cannot be loaded is named, and nothing else fails.
+    assert "no_such_package.commands:COMMANDS cannot be loaded" in capsys.readouterr().err
     commands.imported("hello").main(["--name", "Ada"], standalone_mode=False)
     assert capsys.readouterr().out == "hello Ada\n"
 
 
-def test_our_own_commands_cannot_be_replaced(
-    entry_points: list[EntryPoint], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    entry_points.append(package(monkeypatch, "guests", select=("guests", "Another one.")))
-    module, line = known_commands()["select"]
-    assert (module, line) == ("mipselect.cli.select", OWN["select"])
-
-
-def test_a_package_that_cannot_be_loaded_is_named_and_nothing_else_fails(
-    entry_points: list[EntryPoint], capsys: pytest.CaptureFixture[str]
-) -> None:
-    entry_points.append(EntryPoint("gone", "no_such_package.commands:COMMANDS", GROUP))
-    assert list(known_commands()) == list(OWN)
-    told = capsys.readouterr().err
-    assert "no_such_package.commands:COMMANDS cannot be loaded" in told
+def test_the_reproduction_of_the_papers_is_found_after_our_own() -> None:
+    names = list(known_commands())
+    assert names[: len(OWN)] == list(OWN)
+    assert "reproduce" in names[len(OWN) :]

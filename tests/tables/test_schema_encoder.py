@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 import warnings
 from typing import Any
 
@@ -136,11 +134,6 @@ def test_refusals_name_what_would_be_right(made: Any, says: str) -> None:
 def test_arrays_have_no_names(X: Any) -> None:
     with pytest.raises(InvalidInput, match="whose columns have no names"):
         encoder().fit(X)
-
-
-def test_tables_load_without_scikit_learn() -> None:
-    program = "import sys, mipselect.tables; sys.exit('sklearn' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
 def test_the_checks_of_scikit_learn_that_apply() -> None:
