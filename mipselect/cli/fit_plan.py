@@ -42,10 +42,9 @@ from mipselect.regression import ModelRelease, SelectThenRegress
 from mipselect.regression.base import PrivateLinearModel
 from mipselect.regression.coefficients import LEVEL, CoefficientTable, summary_text
 from mipselect.regression.evaluation import HeldOut
-from mipselect.regression.plan import TablePlan
+from mipselect.regression.perturbed_objective import regression_loss
+from mipselect.regression.plan import TablePlan, share_of_selection
 from mipselect.regression.ranges import ADVICE, PRIVATE, PUBLIC, WAYS
-from mipselect.regression.shares import share_of_selection
-from mipselect.regression.smooth_losses import regression_loss
 from mipselect.reports.released import ReportedRelease
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors import BY_NAME

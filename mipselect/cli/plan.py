@@ -172,7 +172,7 @@ def plan(arguments: PlanArguments) -> None:
     from mipselect.planning.fit import plan_fit, range_advice
     from mipselect.planning.selection import plan_selection
     from mipselect.planning.simulation import MOST_TABLES, Guesses, Question
-    from mipselect.regression.shares import share_of_selection
+    from mipselect.regression.plan import share_of_selection
     from mipselect.tables import TableSchema
     from mipselect.tables.encoders import two_numbers
     from mipselect.tables.fields import as_two_classes

@@ -20,9 +20,8 @@ from mipselect.planning.selection import standard_error
 from mipselect.planning.simulation import MOST_TABLES, Question, Simulation, numbers_in_time
 from mipselect.quality import Quality
 from mipselect.regression import SelectThenRegress
-from mipselect.regression.plan import most_features, scores_blocks_of_table
+from mipselect.regression.plan import most_features, scores_blocks_of_table, share_of_selection
 from mipselect.regression.ranges import PUBLIC
-from mipselect.regression.shares import share_of_selection
 from mipselect.search.progress import Deadline
 from mipselect.tables import PublicMap, TableSchema
 from mipselect.tables.encoders import Scaled, Unscaled

@@ -2,7 +2,6 @@
 
 from mipselect.regression.adassp import AdaSSPRegressor as AdaSSPRegressor
 from mipselect.regression.adassp import BoostedAdaSSPRegressor as BoostedAdaSSPRegressor
-from mipselect.regression.coefficients import confidence_intervals as confidence_intervals
 from mipselect.regression.evaluation import evaluate_model as evaluate_model
 from mipselect.regression.objective_perturbation import (
     ObjectivePerturbationClassifier as ObjectivePerturbationClassifier,

@@ -257,7 +257,7 @@ class _AdaSSP(PrivateRegressor):
             theta = theta + inverse @ noisy
         sizes: dict[str, FloatArray] = {}
         known: dict[str, float] = {}
-        if rows.weights is None and setting.sizes_share > 0.0:
+        if setting.sizes_share > 0.0 and (rows.table is None or rows.table.weight is None):
             sizes, known = self._draw_sizes(target, sigma.sizes, source, private)
         return Drawn(
             theta / row_map.norm,
@@ -307,7 +307,7 @@ class AdaSSPRegressor(_AdaSSP):
     with the sensitivities 1, 1 and B_y when a row is added, and √2, 1 and 2B_y when one is
     replaced (Weyl's inequality for the eigenvalue: the difference of two matrices xxᵀ and zzᵀ
     has eigenvalues in [-1, 1]). A hundredth of μ² pays for a noisy yᵀy and, under add-remove, a
-    noisy number of rows, which `confidence_intervals` needs: 0.5 % more noise on the rest. The
+    noisy number of rows, which intervals need: 0.5 % more noise on the rest. The
     three others have a third each of what is left; all together are μ-Gaussian private, and μ is
     the largest one that (ε, δ) allows, rounded down.
 

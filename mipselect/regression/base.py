@@ -292,7 +292,8 @@ class PrivateLinearModel(ReleasedModel, PrivateDraw):
             warn_of_little_use(told)
         with paid(self.ledger, guarantee, type(self).__name__), np.errstate(all="ignore"):
             drawn = self._draw(ModelRows(table[fitted], target[fitted]), source, private)
-            release = ModelRelease.of(drawn, columns, names, guarantee, self._classes())
+            public = {"support": columns, "feature_names": names, "classes": self._classes()}
+            release = ModelRelease.of(drawn, guarantee, **public)
             if apart is not None:
                 release = apart.measured(release)
         self._keep(release, columns, size)

@@ -19,8 +19,8 @@ from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.pictures import COLOURS, require_matplotlib
 from mipselect.privacy.guarantee import ROW
+from mipselect.regression.perturbed_objective import HUBER
 from mipselect.regression.release import ModelRelease
-from mipselect.regression.smooth_losses import HUBER
 from mipselect.tables.encoders import CATEGORY, INTERCEPT, PER_STEP, PER_UNIT, TableEquation, Term
 from mipselect.validation import checked_share
 
@@ -141,11 +141,12 @@ class NoisyNormalEquations:
 
     @classmethod
     def of(cls, release: ModelRelease) -> NoisyNormalEquations:
-        """Read the equations from a release; raises what `confidence_intervals` does."""
-        if not isinstance(release, ModelRelease):
-            raise InvalidInput(f"intervals need a ModelRelease (release_), got {type(release)}")
-        if not release.has_model:
-            raise InvalidInput("no model was released, so there are no coefficients to bound")
+        """Read the equations from a release; raise `InvalidInput` with the reason if it has none.
+
+        Not covered are clipping, which changes what is estimated, residuals whose size depends on
+        the columns, and a selection from the same rows, which prefers columns that happen to look
+        strong.
+        """
         regression = release.mechanism.rsplit("then ", 1)[-1]
         for name, reason in REFUSALS.items():
             if regression.startswith(name):
@@ -229,7 +230,7 @@ def fieller(quantile: float, square: float, linear: float, constant: float) -> F
 
 
 def interval_ends(release: ModelRelease, level: float) -> FloatArray:
-    """Compute intervals of all terms of a release, shape (m, 2); see `confidence_intervals`."""
+    """Compute intervals of all terms of a release, shape (m, 2); raises what it has none for."""
     equations, size = NoisyNormalEquations.of(release), release.rows.size
     # In units of the mapped columns, which row_norm has made shorter.
     units = np.full(release.rows.columns, release.bounds["row_norm"])
@@ -290,26 +291,21 @@ class CoefficientTable:
     reason: str
 
     @classmethod
-    def of(
-        cls, release: ModelRelease, level: float = LEVEL, *, strict: bool = False
-    ) -> CoefficientTable:
+    def of(cls, release: ModelRelease, level: float = LEVEL) -> CoefficientTable:
         """Read the rows from a release.
 
         Raises
         ------
         InvalidInput
-            If no model was released, or the level is not between 0 and 1; if `strict`, where there
-            are no intervals too.
+            If no model was released, or the level is not between 0 and 1.
         """
         checked_share(level, "level", closed=False)
-        reason, ends = "", list[Any]()
+        coefficients, reason, ends = release._released(), "", list[Any]()
         try:
             ends = interval_ends(release, level).tolist()
         except InvalidInput as error:
-            if strict:
-                raise
             reason = f"{str(error)[:1].upper()}{str(error)[1:]}."
-        rule = rule_of(release, release._released(), release.intercept)
+        rule = rule_of(release, coefficients, release.intercept)
         terms = all_terms(release, rule)
         pairs = [(None, None)] * len(terms) if reason else ends
         rows = (CoefficientRow(term, *pair) for term, pair in zip(terms, pairs, strict=True))
@@ -396,49 +392,6 @@ class CoefficientTable:
         if self.rule.log_odds:
             columns["odds_ratio"] = [_odds_ratio(row.term) for row in self.rows]
         return pd.DataFrame({**columns, "aside": [row.term.aside for row in self.rows]})
-
-
-def confidence_intervals(release: ModelRelease, level: float = 0.95) -> CoefficientTable:
-    """Return intervals for the coefficients of an AdaSSP model; they cost no further ε.
-
-    Parameters
-    ----------
-    release : ModelRelease
-        A release of an `AdaSSPRegressor`, alone or after a selection.
-    level : float
-        Between 0 and 1: the probability that one interval holds its coefficient.
-
-    Returns
-    -------
-    CoefficientTable
-        For the coefficients that least squares finds on the released columns of the whole
-        population, rows and targets mapped and clipped as for the fit. For a model of a table
-        those of `ModelRelease.in_units`, category against reference included. The whole line where
-        the noise is so large that no bounded interval could keep the level.
-
-    Raises
-    ------
-    InvalidInput
-        If there is no model, or the mechanism does not release what an interval needs.
-
-    Notes
-    -----
-    See `NoisyNormalEquations` for how. Not covered: clipping (it changes what is estimated, not
-    only the noise), residuals whose size depends on the columns, and a selection that was drawn
-    from the same rows, which prefers columns that happen to look strong.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mipselect.regression import AdaSSPRegressor, confidence_intervals
-    >>> X = np.random.default_rng(0).uniform(-1, 1, (20_000, 1))
-    >>> model = AdaSSPRegressor(epsilon=3.0, x_bound=1.0, y_bound=1.0)
-    >>> release = model.fit(X, 0.5 * X[:, 0]).release_
-    >>> _, of_x0 = confidence_intervals(release).rows
-    >>> of_x0.low < 0.5 < of_x0.high < of_x0.low + 0.2
-    True
-    """
-    return CoefficientTable.of(release, level, strict=True)
 
 
 def _odds_ratio(term: Term) -> float:

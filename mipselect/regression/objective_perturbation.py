@@ -22,23 +22,21 @@ from mipselect.privacy.guarantee import Guarantee
 from mipselect.regression.base import PrivateLinearModel, PrivateRegressor
 from mipselect.regression.noise import product_laplace
 from mipselect.regression.perturbed_objective import (
+    HUBER,
+    LEAST_THRESHOLD,
     ROUNDING,
+    Huber,
+    LogisticLoss,
     Perturbation,
+    SmoothLoss,
     balanced_ridge,
+    default_threshold,
     lightest_ridge,
     perturbed_minimiser,
+    regression_loss,
     with_ridge,
 )
 from mipselect.regression.rows import Balls, Drawn, ModelRows, RowMap, require_bounded
-from mipselect.regression.smooth_losses import (
-    HUBER,
-    LEAST_THRESHOLD,
-    Huber,
-    LogisticLoss,
-    SmoothLoss,
-    default_threshold,
-    regression_loss,
-)
 from mipselect.validation import (
     SMALLEST_SCALE,
     checked_nonnegative,
@@ -53,9 +51,6 @@ FAR = 60.0
 
 OUTLYING = 2.0**10
 """Targets are clipped to so many of their bounds where a bounded slope makes it no dearer."""
-
-LEAST_REACH = 0.1
-"""Share of the bound of a target that predictions should be able to reach."""
 
 STEPS = 2.0**20
 """Released coefficients are multiples of coef_bound / STEPS."""
@@ -238,7 +233,7 @@ class ObjectivePerturbationRegressor(PrivateRegressor, _ObjectivePerturbation):
     functions (Kifer, Smith and Thakurta 2012, lemmas 20 and 22).
 
     Γ is B(B_y + rB) when a row is added, B = √Σx_bound² with the one in it; and when a row is
-    replaced that of `Squared.replaced`, between 1 and 2 times as much. λ̄ = B². The published
+    replaced that of `Huber.replaced`, between 1 and 2 times as much. λ̄ = B². The published
     constants (η = ε/2Γ, c at least 2λ̄/ε, Γ as for adding a row) lose 1.107ε under replace-one at
     ε = 0.1, and waste half of the budget under add-remove.
 
@@ -275,18 +270,6 @@ class ObjectivePerturbationRegressor(PrivateRegressor, _ObjectivePerturbation):
 
     _balance = 64.0
 
-    def doubt(self, rows: int | None, size: int) -> str:
-        """Say that bounds contradict each other; see `PrivateLinearModel.doubt`."""
-        y_bound, norm = self._target_bound(), self._rows(size).norm
-        farthest = self._radius(size) * norm
-        if farthest >= LEAST_REACH * y_bound:
-            return ""
-        return (
-            f"no prediction can be beyond ±{farthest:.3g}, for coef_bound is {self.coef_bound:g}, "
-            f"and y_bound is {y_bound:g}: coef_bound is in units of y for one of a column, such as "
-            f"{float(f'{REACH * y_bound / norm:.2g}'):g} here"
-        )
-
     def _loss(self) -> SmoothLoss:
         if self.loss == HUBER:
             return Huber(LEAST_THRESHOLD * self._target_bound())
@@ -295,7 +278,7 @@ class ObjectivePerturbationRegressor(PrivateRegressor, _ObjectivePerturbation):
     @property
     def _bounds_slopes(self) -> bool:
         """True for Huber's loss, whatever its κ."""
-        return math.isfinite(regression_loss(self.loss).slope(1.0, math.inf))
+        return regression_loss(self.loss).bounds_slopes
 
     @property
     def estimates_means(self) -> bool:

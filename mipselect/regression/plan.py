@@ -35,7 +35,6 @@ from mipselect.regression.ranges import (
 )
 from mipselect.regression.release import ModelRelease
 from mipselect.regression.rows import ModelRows, TargetPart
-from mipselect.regression.shares import LEAST_OF_A_MODEL, default_range_share, target_share
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import asked_sizes
@@ -45,10 +44,104 @@ from mipselect.tables.fields import as_two_classes
 from mipselect.tables.instances import ScoredTable, instance_of_table, layout_of_table
 from mipselect.tables.model_table import ModelTable
 from mipselect.tables.public_map import PublicMap, Ranges, TableQuestion
-from mipselect.validation import set_fields
+from mipselect.validation import checked_share, set_fields
 
 ModelOf = Callable[[Support, random.Random], tuple[PrivateLinearModel, ModelRows]]
 """Function from a support to the estimator of its coefficients and the rows for it. It may draw."""
+
+
+SHARE_OF_BLOCKS = 0.3
+SHARE_OF_OTHERS = 0.5
+
+SHARE_OF_PRIVATE_RANGES = 0.2
+"""Share of the whole ε for ranges that nobody stated."""
+
+SHARE_OF_A_RANGE = 0.04
+SHARE_OF_ALL_RANGES = 0.16
+"""Share of the ε of a model for all numbers together at most; one costs `SHARE_OF_A_RANGE`, or more
+where rows are few."""
+
+LEAST_OF_A_RANGE = 16.0
+"""Least n times the ε of a range that is looked for by default. With 300 values in all of their
+range the part that is drawn holds less than half of them in 2 % of draws at 32, 19 % at 20, 68 % at
+10, and with values in a tenth of it in 0, 1 and 23 %; on real tables of some hundred rows models
+are better for it from 16 on."""
+
+SHARE_OF_A_TARGET = 0.08
+MOST_OF_A_TARGET = 0.25
+"""Share of the ε of a model for the range of its target: the first, or up to the second where rows
+are few."""
+
+ENOUGH_FOR_A_TARGET = 32.0
+LEAST_OF_A_TARGET = 24.0
+"""n times the ε of that range: what is asked for, and the least with which it is looked for. In
+simulations of 300 rows less than half of the values are in the part that is drawn in less than one
+of a thousand draws at 32, up to 1 % at 24 and 3 % at 20."""
+
+LEAST_OF_A_MODEL = LEAST_OF_A_TARGET / MOST_OF_A_TARGET
+"""n times the ε of a model below which one is hardly ever of use (docs/regression.md); there the
+range of its target is not looked for either."""
+
+
+def share_of_selection(asked: float | None, *, in_blocks: bool) -> float:
+    """Return the part of ε that the selection may cost, between 0 and 1.
+
+    Parameters
+    ----------
+    asked : float or None
+        None for that of the rule.
+    in_blocks : bool
+        True if features are drawn from scores from blocks of rows, which need less of it.
+    """
+    if asked is not None:
+        return asked
+    return SHARE_OF_BLOCKS if in_blocks else SHARE_OF_OTHERS
+
+
+def checked_range_share(share: Any, what: str) -> None:
+    """Raise `InvalidInput` unless 0 ≤ share < 1."""
+    if share != 0.0:
+        checked_share(share, what, closed=False)
+
+
+def default_range_share(numbers: int, product: float | None, *, pure: bool) -> float:
+    """Return the part of a model's ε that finds where most values of its numbers lie.
+
+    For each 0.04, or of a pure model as much as makes `LEAST_OF_A_RANGE` of n rows, and 0.16
+    together at most; 0 where that is too little.
+
+    Parameters
+    ----------
+    numbers : int
+        How many fields of the model are numbers with a range.
+    product : float or None
+        n times the ε of the model, where n is public.
+    pure : bool
+        True if the model is pure: the ρ of another one is stated for any n, so of 0.04 or nothing.
+    """
+    plain = min(SHARE_OF_A_RANGE * numbers, SHARE_OF_ALL_RANGES)
+    if product is None:
+        return plain
+    most = SHARE_OF_ALL_RANGES if pure else plain
+    if most * product < LEAST_OF_A_RANGE * numbers:
+        return 0.0
+    return min(max(plain, LEAST_OF_A_RANGE * numbers / product), most)
+
+
+def target_share(product: float) -> float:
+    """Return the part of a model's ε that finds where nearly all values of its target lie.
+
+    As much as makes `ENOUGH_FOR_A_TARGET` of n rows, within 0.08 and 0.25; 0 where that is less
+    than `LEAST_OF_A_TARGET`.
+
+    Parameters
+    ----------
+    product : float
+        n times the ε of the model.
+    """
+    if MOST_OF_A_TARGET * product < LEAST_OF_A_TARGET:
+        return 0.0
+    return min(max(SHARE_OF_A_TARGET, ENOUGH_FOR_A_TARGET / product), MOST_OF_A_TARGET)
 
 
 class Plan(ABC):
@@ -76,7 +169,7 @@ class Plan(ABC):
     @property
     @abstractmethod
     def widest(self) -> Support:
-        """As many features as may be selected, of which the model's rows are longest."""
+        """As many features as may be selected, with the most columns."""
 
     @property
     @abstractmethod
@@ -169,11 +262,12 @@ class Plan(ABC):
         plain = not layout.always and all(len(group) == 1 for group in layout.groups)
         named = () if plain and rows.table is None else self.columns_of(support)
         return ModelRelease.of(
-            replace(drawn, mechanism=f"{selection.name}, then {drawn.mechanism}"),
-            support,
-            tuple(layout.feature_names[j] for j in support),
+            drawn,
             guarantee,
-            self.classes,
+            mechanism=f"{selection.name}, then {drawn.mechanism}",
+            support=support,
+            feature_names=tuple(layout.feature_names[j] for j in support),
+            classes=self.classes,
             columns=tuple(layout.column_names[c] for c in named),
             table=rows.table,
         )
@@ -219,13 +313,8 @@ class ArrayPlan(Plan):
 
     @property
     def widest(self) -> Support:
-        """See `Plan`: a row is as long as its bounds, of which those of a column may be small."""
-        size = len(self.layout.column_names)
-        bounds = np.ones(size)
-        if "x_bound" in self.regressor.per_column(size):
-            bounds = np.asarray(self.regressor.get_params(deep=False)["x_bound"], dtype=np.float64)
-        lengths = [float(np.linalg.norm(bounds[list(group)])) for group in self.layout.groups]
-        return largest(lengths, self._most)
+        """See `Plan`."""
+        return largest([*map(len, self.layout.groups)], self._most)
 
     def model_of(self, X: FloatArray, y: FloatArray) -> ModelOf:
         """Return how the model is made of rows with all columns of X."""
@@ -367,7 +456,7 @@ class TablePlan(Plan):
 
     @property
     def widest(self) -> Support:
-        """See `Plan`: of the features with the most columns."""
+        """See `Plan`."""
         return largest([len(encoder.columns()) for encoder in self.public.features], self.size)
 
     def model_on(self, support: Support) -> PrivateLinearModel:
@@ -560,7 +649,7 @@ class TablePlan(Plan):
         table = replace(table, private_ranges=spent, stated_ranges=stated)
         part, epsilon = None, self.epsilon_of_target
         if epsilon > 0.0:
-            values = rows.with_target(rows.y)
+            values = rows.counted(rows.y)
             part = TargetPart(*OF_TARGET.drawn(values, epsilon, source), epsilon)
         y = rows.y if part is None else part.units(rows.y)
         return replace(rows, X=numbers.within(rows.X, parts), y=y, table=table, part=part)
@@ -570,9 +659,10 @@ def _mapped(instance: Instance, columns: tuple[int, ...]) -> ModelRows:
     """Return some columns of an instance, its target, and how much its rows count."""
     data = instance.data
     assert isinstance(data, ClippedRows)
-    y = data.y if data.targeted is None else np.where(data.targeted, data.y, 0.0)
-    X = instance.X[:, list(columns)]
-    return ModelRows(X, y, weights=data.weights, targeted=data.targeted)
+    y, shares, targeted = data.y, data.weights, data.targeted
+    if targeted is not None:
+        y, shares = np.where(targeted, y, 0.0), targeted * (1.0 if shares is None else shares)
+    return ModelRows(instance.X[:, list(columns)], y, shares=shares)
 
 
 def largest(sizes: Sequence[float], count: int) -> Support:

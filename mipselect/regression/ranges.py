@@ -344,7 +344,8 @@ class PrivateRanges:
         question = self._with(ranges)
         question = replace(question, schema=_of_whole_numbers(question.schema, whole))
         in_units = _in_units(y, question.public, np.nan_to_num(mapped, nan=0.0))
-        rows = ModelRows(Z, in_units, weights=weights, targeted=question.public.target.given(y))
+        shares = question.public.target.given(y) * (1.0 if weights is None else weights)
+        rows = ModelRows(Z, in_units, shares=shares)
         return rows, question, dict.fromkeys(drawn, each)
 
 
@@ -407,7 +408,7 @@ class RangedNumbers:
         """
         found: dict[str, tuple[float, float]] = {}
         for name, (encoder, columns) in self.by_name.items() if epsilon > 0.0 else ():
-            values = rows.with_target(_values(rows.X[:, columns]))
+            values = rows.counted(_values(rows.X[:, columns]))
             part = OF_NUMBER.drawn(values, epsilon, source)
             found[name] = _to_whole_numbers(encoder, part)
         return found

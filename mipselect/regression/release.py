@@ -154,37 +154,16 @@ class ModelRelease(Release):
                 raise InvalidInput("the coefficients of the model are too large for its table")
 
     @classmethod
-    def of(
-        cls,
-        drawn: Drawn,
-        support: tuple[int, ...],
-        names: tuple[str, ...],
-        guarantee: Guarantee,
-        classes: Classes | None = None,
-        columns: tuple[str, ...] = (),
-        table: ModelTable | None = None,
-    ) -> ModelRelease:
-        """Return what was drawn for some features with its guarantee; `names` are theirs."""
-        coef, intercept = None, 0.0
-        if drawn.theta is not None:
-            coefficients, intercept = drawn.rows.in_units_of_columns(drawn.theta)
+    def of(cls, drawn: Drawn, guarantee: Guarantee, **known: Any) -> ModelRelease:
+        """Return what was drawn with its guarantee and what was known before, by its field."""
+        released = vars(drawn).copy()
+        theta, coef, intercept = released.pop("theta"), None, 0.0
+        if theta is not None:
+            coefficients, intercept = drawn.rows.in_units_of_columns(theta)
             coef = tuple(coefficients.tolist())
-        return cls(
-            support=support,
-            feature_names=names,
-            guarantee=guarantee,
-            mechanism=drawn.mechanism,
-            private=guarantee.private,
-            coefficients=coef,
-            intercept=intercept,
-            rows=drawn.rows,
-            bounds=drawn.bounds,
-            classes=classes,
-            statistics=drawn.statistics,
-            footnotes=drawn.footnotes,
-            columns=columns,
-            table=table,
-        )
+        private = guarantee.private
+        known |= {"guarantee": guarantee, "private": private, "intercept": intercept}
+        return cls(coefficients=coef, **(released | known))
 
     @property
     def has_probabilities(self) -> bool:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mipselect.array_checks import checked_scales
 from mipselect.arrays import FloatArray
@@ -53,16 +52,6 @@ class Balls:
         """
         squares = [a * a * m / (m + 2.0) for m, a in zip(self.widths, self.radii, strict=True)]
         return math.sqrt((self.size + 1.0) * (self.size + 2.0) * math.fsum(squares) / self.size)
-
-    def norms(self, points: FloatArray) -> FloatArray:
-        """Compute the norms of points, shape (n, d); returns shape (n,)."""
-        ends = np.cumsum(self.widths)[:-1]
-        parts = np.split(points, ends, axis=1)
-        lengths = [
-            np.linalg.norm(part, axis=1) / a for part, a in zip(parts, self.radii, strict=True)
-        ]
-        found: FloatArray = np.max(lengths, axis=0)
-        return found
 
 
 @dataclass(frozen=True)
@@ -263,10 +252,8 @@ class ModelRows:
         Classes as -1 and +1; 0 for a row that does not count.
     table : ModelTable or None
         What a model of a table remembers of it.
-    weights : ndarray of shape (n,), or None
-        How much each row counts, in [0, 1]; None where all count the same.
-    targeted : ndarray of bool, shape (n,), or None
-        False for a row without a target, which counts in nothing; None where each has one.
+    shares : ndarray of shape (n,), or None
+        How much each row counts, in [0, 1], 0 without a target; None where all count the same.
     part : TargetPart or None
         The part of the range of the target in whose units y is; None for the whole.
     """
@@ -274,20 +261,12 @@ class ModelRows:
     X: FloatArray
     y: FloatArray
     table: ModelTable | None = None
-    weights: FloatArray | None = None
-    targeted: NDArray[np.bool_] | None = None
+    shares: FloatArray | None = None
     part: TargetPart | None = None
 
-    def with_target(self, values: FloatArray) -> FloatArray:
-        """Return a number of each row, NaN for rows without a target; shape (n,)."""
-        return values if self.targeted is None else np.where(self.targeted, values, np.nan)
-
-    @property
-    def shares(self) -> FloatArray | None:
-        """Shares that rows count with, shape (n,), 0 without a target; None where all count 1."""
-        if self.targeted is None:
-            return self.weights
-        return self.targeted * (1.0 if self.weights is None else self.weights)
+    def counted(self, values: FloatArray) -> FloatArray:
+        """Return a number of each row, NaN for rows that do not count; shape (n,)."""
+        return values if self.shares is None else np.where(self.shares > 0.0, values, np.nan)
 
 
 @dataclass(frozen=True)

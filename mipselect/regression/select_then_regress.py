@@ -23,19 +23,17 @@ from mipselect.privacy.randomness import source_of
 from mipselect.regression.base import NumberPredictor, PrivateLinearModel
 from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.plan import (
+    SHARE_OF_PRIVATE_RANGES,
     ArrayPlan,
     TablePlan,
+    checked_range_share,
     most_features,
     scores_blocks,
     scores_blocks_of_table,
+    share_of_selection,
 )
 from mipselect.regression.ranges import PRIVATE, PUBLIC, WAYS, PrivateRanges
 from mipselect.regression.release import ModelRelease
-from mipselect.regression.shares import (
-    SHARE_OF_PRIVATE_RANGES,
-    checked_range_share,
-    share_of_selection,
-)
 from mipselect.selectors import MCMCSelector
 from mipselect.selectors.all_features import in_place_of
 from mipselect.selectors.base import PrivateSelector

@@ -61,28 +61,6 @@ def test_a_private_number_of_rows_is_not_told() -> None:
     assert told(lambda: hidden.fit(*rows(900))) == [needed]
 
 
-@pytest.mark.parametrize("loss", ["squared", "huber"])
-def test_bounds_that_contradict_each_other_are_told(loss: str) -> None:
-    """Rows with a one have the length √5, so predictions reach 1.5 √5 = 3.35."""
-    X, y = rows(400)
-    bounds = {"x_bound": 1.0, "y_bound": 1000.0, "coef_bound": 1.5}
-    model = ObjectivePerturbationRegressor(loss=loss, **bounds)
-    (found,) = told(lambda: model.fit(X, 1000.0 * y))
-    assert found.startswith("no prediction can be beyond ±3.35, for coef_bound is 1.5, and y_bound")
-    advised = float(found.rpartition("such as ")[2].split()[0])
-    assert told(lambda: model.set_params(coef_bound=advised).fit(X, 1000.0 * y)) == []
-    assert told(lambda: model.set_params(coef_bound=1.5, y_bound=33.0).fit(X, y)) == []
-
-
-@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
-def test_bounds_that_contradict_each_other_are_told_of_a_table(relation: str) -> None:
-    frame, schema = table(4000)
-    model = ObjectivePerturbationRegressor(coef_bound=0.01, relation=relation)
-    pair = SelectThenRegress(PermuteAndFlipSelector(2, score="loss"), model, epsilon=1.0)
-    (found,) = told(lambda: pair.fit_table(frame, schema, target="y"))
-    assert found.startswith("no prediction can be beyond ±0.0173, for coef_bound is 0.01")
-
-
 def test_a_pair_is_told_of_both() -> None:
     X, y = rows(300)
     pair = SelectThenRegress(PermuteAndFlipSelector(2), TukeyRegressor(delta=1e-6), epsilon=1.0)
@@ -93,17 +71,6 @@ def test_a_pair_is_told_of_both() -> None:
     assert "its private test is likely to fail" in found
     other = SelectThenRegress(PermuteAndFlipSelector(2), AdaSSPRegressor(delta=1e-6), epsilon=1.0)
     assert told(lambda: other.fit_table(frame, schema, target="y")) == []
-
-
-@pytest.mark.parametrize("bounds", [[1e-3, 1e-3, 1.0, 1.0], [1.0, 1e-3, 1e-3, 1.0]])
-def test_bounds_of_every_column_are_looked_at(bounds: list[float]) -> None:
-    """There is a doubt only if no columns that may be drawn reach far enough: 1.5 √2 = 2.12."""
-    X, y = rows(300)
-    model = ObjectivePerturbationRegressor(x_bound=bounds, coef_bound=1.5, fit_intercept=False)
-    pair = SelectThenRegress(PermuteAndFlipSelector(2), model, epsilon=100.0)
-    assert told(lambda: pair.set_params(regressor__y_bound=20.0).fit(X * bounds, y)) == []
-    (found,) = told(lambda: pair.set_params(regressor__y_bound=22.0).fit(X * bounds, y))
-    assert "beyond ±2.12" in found
 
 
 def table(n: int) -> tuple[pd.DataFrame, TableSchema]:

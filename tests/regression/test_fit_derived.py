@@ -16,7 +16,6 @@ from mipselect.regression import (
     ModelRelease,
     ObjectivePerturbationRegressor,
     SelectThenRegress,
-    confidence_intervals,
     evaluate_model,
 )
 from mipselect.selectors import ExponentialSelector
@@ -101,7 +100,7 @@ def test_quality_and_people_and_private_ranges() -> None:
 def test_classes_and_other_models() -> None:
     release = fitted(clinic(), 2, AdaSSPRegressor(delta=1e-6))
     assert release.feature_names == ("log income", "root of age")
-    assert len(confidence_intervals(release, 0.9).rows) == len(release.in_units.terms) + 1
+    assert len(release.to_frame()) == len(release.in_units.terms) + 1
     table = map_table(clinic(50), SCHEMA, **ASKED)
     assert set(release.columns) <= set(table.column_names)
 

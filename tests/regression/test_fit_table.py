@@ -26,10 +26,9 @@ from mipselect.regression import (
     TukeyRegressor,
 )
 from mipselect.regression.evaluation import HeldOut
-from mipselect.regression.plan import TablePlan
+from mipselect.regression.plan import TablePlan, default_range_share
 from mipselect.regression.ranges import PrivateRanges
 from mipselect.regression.rows import ModelRows
-from mipselect.regression.shares import default_range_share
 from mipselect.selectors import (
     ExponentialSelector,
     KendallSelector,

@@ -85,7 +85,7 @@ def test_nor_in_the_blocks_of_tukey() -> None:
     thetas = []
     for of_those_left in (-1.0, 0.9):
         X[left] = of_those_left
-        rows = ModelRows(X, y, targeted=~left)
+        rows = ModelRows(X, y, shares=1.0 - left)
         model = TukeyRegressor(epsilon=5.0, delta=1e-4)
         thetas.append(model._draw(rows, random.Random(1), False).theta)
     np.testing.assert_array_equal(*thetas)
@@ -108,5 +108,4 @@ def test_private_ranges_leave_such_rows_out_of_the_model(target: Any) -> None:
     question = TableQuestion(TableSchema.of({"fields": free}), "y")
     ranges = PrivateRanges(question, 10.0)
     rows, *_ = ranges.rows(table(0.0, target), (0, 1), random.Random(0))
-    assert rows.targeted is not None
-    np.testing.assert_array_equal(rows.targeted, ~LEFT)
+    np.testing.assert_array_equal(rows.shares, ~LEFT)

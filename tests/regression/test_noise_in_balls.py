@@ -21,16 +21,16 @@ from mipselect.regression import (
 )
 from mipselect.regression.noise import product_laplace
 from mipselect.regression.perturbed_objective import (
+    LogisticLoss,
     Perturbation,
     balanced_ridge,
     perturbed_minimiser,
     with_ridge,
 )
 from mipselect.regression.rows import Balls, RowMap
-from mipselect.regression.smooth_losses import LogisticLoss
 from mipselect.selectors import SISSelector
 from tests.support.hockey_stick import MixedLaw, largest_delta
-from tests.support.perturbed_laws import PerturbedMinimiser
+from tests.support.perturbed_laws import PerturbedMinimiser, norms_in
 from tests.support.quadrature import Box, integral
 
 RELATIONS = ["add-remove", "replace-one"]
@@ -154,7 +154,7 @@ def test_densities_are_those_of_the_draws() -> None:
 def test_the_noise_has_its_law(balls: Balls) -> None:
     source = random.Random(5)
     draws = np.array([product_laplace(source, balls, 2.0) for _ in range(4000)])
-    norms = balls.norms(draws)
+    norms = norms_in(balls, draws)
     assert kstest(norms, gamma(balls.size, scale=2.0).cdf).pvalue > 1e-4
     assert np.sqrt((draws**2).mean()) == pytest.approx(2.0 * balls.deviation, rel=0.05)
     # What is within the norm 1 after division is the surface: each part alone has its law there.

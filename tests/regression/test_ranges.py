@@ -22,9 +22,11 @@ from mipselect.regression import (
     ModelRelease,
     ObjectivePerturbationRegressor,
     SelectThenRegress,
-    shares,
 )
-from mipselect.regression.plan import TablePlan
+from mipselect.regression import (
+    plan as planning,
+)
+from mipselect.regression.plan import TablePlan, target_share
 from mipselect.regression.ranges import (
     FARTHER,
     FEW,
@@ -38,7 +40,6 @@ from mipselect.regression.ranges import (
     range_of,
 )
 from mipselect.regression.rows import TargetPart
-from mipselect.regression.shares import target_share
 from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.selectors.all_features import AllFeaturesSelector
 from mipselect.tables import TableSchema
@@ -225,9 +226,9 @@ def test_what_a_part_may_cut_off() -> None:
 @pytest.mark.parametrize(
     ("product", "parts", "missed"),
     [
-        (shares.LEAST_OF_A_RANGE, OF_NUMBER, 0.12),
-        (shares.LEAST_OF_A_TARGET, OF_TARGET, 0.01),
-        (shares.ENOUGH_FOR_A_TARGET, OF_TARGET, 0.0),
+        (planning.LEAST_OF_A_RANGE, OF_NUMBER, 0.12),
+        (planning.LEAST_OF_A_TARGET, OF_TARGET, 0.01),
+        (planning.ENOUGH_FOR_A_TARGET, OF_TARGET, 0.0),
     ],
 )
 def test_few_rows_seldom_have_most_values_outside(
@@ -330,7 +331,7 @@ def law_of_pairs(plan: TablePlan, rows: list[tuple[bool, float]]) -> np.ndarray:
 
 def test_part_and_coefficients_keep_epsilon_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """Densities of the pair, up to constants that are public, on rows that differ in one."""
-    monkeypatch.setattr(shares, "LEAST_OF_A_TARGET", 0.0)
+    monkeypatch.setattr(planning, "LEAST_OF_A_TARGET", 0.0)
     hostile = [(a, t) for a in (False, True) for t in (-1.0, 1.0, 0.26)]
     worst = 0.0
     for base in ([(True, 0.9), (False, -1.0)], [(True, 0.3)] * 6):

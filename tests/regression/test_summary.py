@@ -19,8 +19,8 @@ from mipselect.regression import (
     ObjectivePerturbationClassifier,
     ObjectivePerturbationRegressor,
     SelectThenRegress,
-    confidence_intervals,
 )
+from mipselect.regression.coefficients import CoefficientTable
 from mipselect.regression.rows import RowMap
 from mipselect.selectors import ExponentialSelector
 from mipselect.tables import TableSchema
@@ -83,7 +83,7 @@ def rows_of(text: str) -> dict[str, str]:
 
 def test_the_rows_are_the_equation_and_its_intervals() -> None:
     release = fitted().release_
-    found, frame = confidence_intervals(release), release.to_frame()
+    found, frame = CoefficientTable.of(release), release.to_frame()
     assert frame["field"].iloc[0] == "intercept"
     for column in ("low", "high"):
         assert frame[column].tolist() == [getattr(row, column) for row in found.rows]

@@ -15,9 +15,22 @@ from scipy.stats import chisquare
 
 from mipselect.mechanisms.scores.sample_aggregate import random_blocks
 from mipselect.regression import TukeyRegressor
-from mipselect.regression.box_depth import DepthLaw, draw_in_shell, margin, passes
-from mipselect.regression.tukey import block_model, block_models, on_integer_grid
-from tests.support.depth_cells import cells_of, probabilities, probabilities_with_test
+from mipselect.regression.tukey import (
+    DepthLaw,
+    block_model,
+    block_models,
+    draw_in_shell,
+    margin,
+    on_integer_grid,
+    passes,
+)
+from tests.support.depth_cells import (
+    cells_of,
+    depth_of,
+    probabilities,
+    probabilities_with_test,
+    probability,
+)
 from tests.support.hockey_stick import hockey_stick
 
 Models = np.ndarray
@@ -57,13 +70,13 @@ def test_boxes_volumes_totals_and_probabilities_by_enumeration(d: int) -> None:
         law = DepthLaw(models, 1.0)
         low, high = models.min(axis=0), models.max(axis=0)
         grid = list(product(*(range(a, b + 1) for a, b in zip(low, high, strict=True))))
-        depths = [law.depth(point) for point in grid]
+        depths = [depth_of(law, point) for point in grid]
         for depth in range(1, law.deepest + 1):
             assert law.volumes[depth] == sum(found >= depth for found in depths)
         for depth in range(law.lowest, law.deepest + 1):
             weights = [law.weights[found] for found in depths if found >= depth]
             assert law.totals[depth] == sum(weights)
-        assert sum(law.probability(point) for point in grid) == 1
+        assert sum(probability(law, point) for point in grid) == 1
 
 
 def test_weights_grow_by_no_more_than_half_of_epsilon() -> None:
@@ -109,9 +122,9 @@ def test_draws_have_the_law() -> None:
     law = DepthLaw(models_on_a_grid(rng, 12, 2, 7), 1.5)
     source = random.Random(4)
     draws = Counter(law.draw(source) for _ in range(6000))
-    points = [point for point in product(range(-1, 8), repeat=2) if law.probability(point) > 0]
+    points = [point for point in product(range(-1, 8), repeat=2) if probability(law, point) > 0]
     assert set(draws) <= set(points)
-    expected = np.array([float(law.probability(point)) for point in points])
+    expected = np.array([float(probability(law, point)) for point in points])
     seen = np.array([draws[point] for point in points])
     often = expected * 6000 >= 5
     assert often.sum() > 3

@@ -10,7 +10,7 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from mipselect.regression.box_depth import DepthLaw, Grid, margin
+from mipselect.regression.tukey import DepthLaw, Grid, margin
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,23 @@ def cells_of(models: Sequence[Grid]) -> Cells:
     )
 
 
+def depth_of(law: DepthLaw, point: tuple[int, ...]) -> int:
+    """T(y), the depth of a point."""
+    y = np.array(point)
+    below, above = (law.points <= y).sum(axis=0), (law.points >= y).sum(axis=0)
+    return min(int(np.minimum(below, above).min()), law.deepest)
+
+
+def probability(law: DepthLaw, point: tuple[int, ...]) -> Fraction:
+    """The probability of a point of the grid."""
+    depth = depth_of(law, point)
+    return Fraction(law.weights.get(depth, 0), law.totals[law.lowest])
+
+
 def probabilities(law: DepthLaw, cells: Cells) -> list[Fraction]:
     """The probability of each cell when a point is drawn; exact."""
     pairs = zip(cells.points, cells.sizes, strict=True)
-    return [law.probability(point) * size for point, size in pairs]
+    return [probability(law, point) * size for point, size in pairs]
 
 
 def probabilities_with_test(

@@ -9,9 +9,8 @@ from itertools import pairwise
 import numpy as np
 
 from mipselect.arrays import FloatArray
-from mipselect.regression.perturbed_objective import Perturbation
+from mipselect.regression.perturbed_objective import Perturbation, SmoothLoss
 from mipselect.regression.rows import Balls
-from mipselect.regression.smooth_losses import SmoothLoss
 from tests.support.hockey_stick import Density, MixedLaw
 from tests.support.quadrature import Box
 
@@ -20,6 +19,14 @@ EDGES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 2.0, 4.0, 8.0, 16.0, 40.0)
 
 POINTS = 16
 """Points of the rule of Gauss and Legendre in each of them."""
+
+
+def norms_in(balls: Balls, points: FloatArray) -> FloatArray:
+    """‖b‖ = max_f ‖b_f‖₂/a_f of points, shape (n, d); returns shape (n,)."""
+    parts = np.split(points, np.cumsum(balls.widths)[:-1], axis=1)
+    lengths = [np.linalg.norm(p, axis=1) / a for p, a in zip(parts, balls.radii, strict=True)]
+    found: FloatArray = np.max(lengths, axis=0)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +81,7 @@ class PerturbedMinimiser:
 
     def lengths(self, noise: FloatArray) -> FloatArray:
         """‖b‖ of noise, shape (m, d); shape (m,)."""
-        return self._product.norms(noise)
+        return norms_in(self._product, noise)
 
     @property
     def _product(self) -> Balls:
