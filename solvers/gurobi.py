@@ -1,4 +1,4 @@
-"""Gurobi through gurobipy: masters with cuts inside one tree.
+"""Gurobi through gurobipy: masters to which rows are added.
 
 gurobipy is imported when it is needed, so that this file says what to install where it is missing.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -18,15 +18,12 @@ import numpy as np
 
 from mipselect.backends import (
     MASTER_GAP,
-    Answer,
-    Capability,
     FloatArray,
-    LazyMaster,
+    Master,
     MasterSolution,
     MipStatus,
     SizeLimit,
     SolverStatus,
-    Visit,
     rounded,
 )
 
@@ -35,7 +32,6 @@ FEASIBILITY = 1e-9
 
 MASTER_PARAMETERS = {
     "OutputFlag": 0,
-    "LazyConstraints": 1,
     "MIPGap": 0.0,
     "MIPGapAbs": MASTER_GAP,
     "FeasibilityTol": FEASIBILITY,
@@ -50,10 +46,8 @@ RESTRICTED = SizeLimit(
 )
 """The licence that the wheel of gurobipy carries."""
 
-CAPABILITIES = frozenset(Capability)
 
-
-class GurobiMaster(LazyMaster):
+class GurobiMaster(Master):
     """min η subject to Σ z = m, z binary, and the rows added so far."""
 
     def __init__(
@@ -84,64 +78,21 @@ class GurobiMaster(LazyMaster):
         for side in sides:
             self._model.addConstr(side)
 
-    def solve_in_one_tree(
-        self, visit: Visit, *, cutoff: float, time_limit: float
-    ) -> MasterSolution:
-        """Answer every choice by a cut, its exclusion and the latest cutoff, as lazy rows."""
-        answers: dict[tuple[int, ...], Answer] = {}
-        failures: list[BaseException] = []
-        latest = cutoff
-        callback = self._gurobi.GRB.Callback
-
-        def answer(model: Any, where: int) -> None:
-            nonlocal latest
-            if where != callback.MIPSOL or failures:
-                return
-            chosen = rounded(model.cbGetSolution(self._z))
-            key = tuple(chosen.tolist())
-            try:
-                if key not in answers:
-                    answers[key] = visit(chosen, model.cbGet(callback.MIPSOL_OBJBND))
-            except BaseException as error:  # noqa: BLE001 - raised again after the solve
-                failures.append(error)
-                model.terminate()
-                return
-            reply = answers[key]
-            latest = min(latest, reply.cutoff)
-            model.cbLazy(self._eta - reply.coefficients @ self._z >= reply.constant)
-            model.cbLazy(self._z[chosen.tolist()].sum() <= len(chosen) - 1)
-            model.cbLazy(self._eta <= latest)
-            if reply.stop:
-                model.terminate()
-
-        solution = self._run(cutoff, time_limit, answer)
-        if failures:
-            raise failures[0]
-        claimed = latest if solution.status is MipStatus.INFEASIBLE else solution.bound
-        bound = min(claimed, latest) - self.allowance
-        return replace(solution, chosen=None, bound=bound)
-
     def run(self, *, cutoff: float, time_limit: float) -> MasterSolution:
         """Minimise η; the bound is Gurobi's."""
-        return self._run(cutoff, time_limit, None)
-
-    def _grow(self, rows: int) -> None:
-        self._rows += rows
-        self._status.check_size(self.columns + 1, self._rows)
-
-    def _run(self, cutoff: float, time_limit: float, callback: Any) -> MasterSolution:
         model, codes = self._model, self._gurobi.GRB.Status
         self._eta.UB = cutoff
         model.setParam("TimeLimit", max(time_limit, 0.0))
         try:
-            model.optimize(callback)
+            model.optimize()
         except self._gurobi.GurobiError as error:
             return MasterSolution(MipStatus.FAILED, None, -math.inf, 0, str(error))
         endings = {
             codes.OPTIMAL: (MipStatus.OPTIMAL, "optimal"),
             codes.INFEASIBLE: (MipStatus.INFEASIBLE, "infeasible"),
+            # A cut bounds η from below.
+            codes.INF_OR_UNBD: (MipStatus.INFEASIBLE, "infeasible"),
             codes.TIME_LIMIT: (MipStatus.TIME_LIMIT, "time limit"),
-            codes.INTERRUPTED: (MipStatus.STOPPED, "stopped"),
         }
         failed = (MipStatus.FAILED, f"status {model.Status}")
         status, detail = endings.get(model.Status, failed)
@@ -150,10 +101,14 @@ class GurobiMaster(LazyMaster):
             chosen, bound = rounded(np.asarray(self._z.X)), float(model.ObjBound)
         return MasterSolution(status, chosen, bound, int(model.NodeCount), detail)
 
+    def _grow(self, rows: int) -> None:
+        self._rows += rows
+        self._status.check_size(self.columns + 1, self._rows)
+
 
 @dataclass(frozen=True)
 class GurobiSolver:
-    """The back end; its capabilities hold for every licence, sizes depend on it."""
+    """The back end."""
 
     threads: int | None = None
     seed: int = 0
@@ -176,7 +131,6 @@ def _status() -> SolverStatus:
             "gurobi",
             usable=False,
             reason="gurobipy is missing; install it with: pip install 'mipselect[gurobi]'",
-            capabilities=CAPABILITIES,
         )
     import gurobipy
 
@@ -188,13 +142,11 @@ def _status() -> SolverStatus:
             usable=False,
             reason=f"its licence does not let it start: {error}",
             version=version("gurobipy"),
-            capabilities=CAPABILITIES,
         )
     return SolverStatus(
         "gurobi",
         usable=True,
         version=version("gurobipy"),
-        capabilities=CAPABILITIES,
         limit=RESTRICTED if restricted else None,
     )
 

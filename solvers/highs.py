@@ -12,7 +12,6 @@ import numpy as np
 
 from mipselect.backends import (
     MASTER_GAP,
-    Capability,
     FloatArray,
     Master,
     MasterSolution,
@@ -113,7 +112,6 @@ class HighsSolver:
             "highs",
             usable=True,
             version=version("highspy"),
-            capabilities=frozenset({Capability.MILP}),
         )
 
     def master(self, columns: int, cardinality: int) -> HighsMaster:

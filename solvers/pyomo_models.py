@@ -21,7 +21,6 @@ import numpy as np
 
 from mipselect.backends import (
     MASTER_GAP,
-    Capability,
     FloatArray,
     Master,
     MasterSolution,
@@ -232,7 +231,6 @@ class PyomoSolver:
             f"it with: apt-get install {package}"
             if missing
             else "",
-            capabilities=frozenset({Capability.MILP}),
         )
 
     @property
@@ -275,8 +273,10 @@ def _status(name: str) -> SolverStatus:
         reason = f"Pyomo does not find {name!r} here, or no licence of it; {LISTING}"
         return SolverStatus(f"pyomo:{name}", usable=False, reason=reason)
     says = getattr(interface, "has_capability", None)
-    able = frozenset({Capability.MILP} if says is None or says("integer") else ())
-    return SolverStatus(f"pyomo:{name}", usable=True, capabilities=able)
+    if says is not None and not says("integer"):
+        reason = "it takes no integer variables"
+        return SolverStatus(f"pyomo:{name}", usable=False, reason=reason)
+    return SolverStatus(f"pyomo:{name}", usable=True)
 
 
 @contextmanager

@@ -16,7 +16,6 @@ import numpy as np
 
 from mipselect.backends import (
     MASTER_GAP,
-    Capability,
     FloatArray,
     Master,
     MasterSolution,
@@ -36,8 +35,6 @@ MASTER_PARAMETERS = {
     "limits/gap": 0.0,
     "limits/absgap": MASTER_GAP,
 }
-
-CAPABILITIES = frozenset({Capability.MILP})
 
 FAILURES = (Exception,)
 """PySCIPOpt raises nothing more specific."""
@@ -125,8 +122,5 @@ def _status() -> SolverStatus:
             "scip",
             usable=False,
             reason="PySCIPOpt is missing; install it with: pip install 'mipselect[scip]'",
-            capabilities=CAPABILITIES,
         )
-    return SolverStatus(
-        "scip", usable=True, version=version("pyscipopt"), capabilities=CAPABILITIES
-    )
+    return SolverStatus("scip", usable=True, version=version("pyscipopt"))

@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
-from mipselect.backends.protocols import Capability, Solver, SolverStatus
+from mipselect.backends.protocols import Master, Solver, SolverStatus
 from mipselect.errors import UnknownSolver
 
 NATIVE = "native"
 """The exact search of this package, which needs no MIP solver."""
 
-NATIVE_STATUS = SolverStatus(
-    NATIVE, usable=True, capabilities=frozenset({"every loss", "no solver needed"})
-)
+NATIVE_STATUS = SolverStatus(NATIVE, usable=True)
 
 
 @dataclass(frozen=True)
@@ -27,6 +25,10 @@ class BrokenSolver:
     """Stand-in for a back end that is installed and cannot be loaded or made."""
 
     status: SolverStatus
+
+    def master(self, columns: int, cardinality: int) -> Master:
+        """Raise `UnknownSolver` with the reason."""
+        raise UnknownSolver(self.status.reason)
 
 
 def known_solvers() -> dict[str, SolverStatus]:
@@ -90,29 +92,21 @@ def solver_by_name(name: str, *, threads: int | None = None, seed: int = 0) -> S
     return _checked(_made(name, threads, seed))
 
 
-def usable_solver(solver: str | Solver, needed: Capability) -> Solver:
-    """Return `solver`, or the back end of that name, if it is usable here and can do `needed`.
+def usable_solver(solver: str | Solver) -> Solver:
+    """Return `solver`, or the back end of that name, if it is usable here.
 
     Raises
     ------
     UnknownSolver
-        With what to install, or who else could do it.
+        With what to install.
 
     Examples
     --------
-    >>> from mipselect.backends import Capability, usable_solver
-    >>> usable_solver("highs", Capability.MILP).status.usable
+    >>> from mipselect.backends import usable_solver
+    >>> usable_solver("highs").status.usable
     True
     """
-    solver = solver_by_name(solver) if isinstance(solver, str) else _checked(solver)
-    status = solver.status
-    if needed not in status.capabilities:
-        able = [name for name, other in available_solvers().items() if needed in other.capabilities]
-        raise UnknownSolver(
-            f"solver {status.name!r} does not take {needed}; usable here: "
-            f"{', '.join(able) or 'none'}"
-        )
-    return solver
+    return solver_by_name(solver) if isinstance(solver, str) else _checked(solver)
 
 
 @cache

@@ -8,32 +8,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from enum import Enum, StrEnum
+from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Protocol
 
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import SolverFailure
-
-
-class Capability(StrEnum):
-    """Ability that a back end may have.
-
-    MILP: it is a `MasterSolver`. LAZY_CUTS: its masters are `LazyMaster`.
-
-    Examples
-    --------
-    >>> from mipselect.backends import Capability
-    >>> Capability("milp") is Capability.MILP
-    True
-    """
-
-    MILP = "milp"
-    LAZY_CUTS = "lazy cuts"
-
 
 MASTER_GAP = 1e-6
 """Absolute gap between value and bound at which a master may stop."""
@@ -72,8 +54,6 @@ class SolverStatus:
     reason : str
         Why it is not usable, and what to install; empty if it is.
     version : str
-    capabilities : frozenset of str
-        Such as those of `Capability`.
     limit : SizeLimit or None
         None if models may be of any size.
 
@@ -88,7 +68,6 @@ class SolverStatus:
     usable: bool
     reason: str = ""
     version: str = ""
-    capabilities: frozenset[str] = field(default_factory=frozenset)
     limit: SizeLimit | None = None
 
     def check_size(self, columns: int, rows: int) -> None:
@@ -114,7 +93,6 @@ class MipStatus(Enum):
     OPTIMAL = "optimal"
     INFEASIBLE = "infeasible"
     TIME_LIMIT = "time limit"
-    STOPPED = "stopped"
     FAILED = "failed"
 
 
@@ -213,58 +191,6 @@ class Master(ABC):
         return self._tolerance * (1.0 + self._reach) + 2.0 * MASTER_GAP
 
 
-@dataclass(frozen=True, eq=False)
-class Answer:
-    """Reply of the search to a choice that a single tree has reached.
-
-    Attributes
-    ----------
-    constant, coefficients : float and ndarray of shape (L,)
-        A new cut. The choice itself is excluded from now on.
-    cutoff : float
-        Choices with η ≥ cutoff do not matter any more.
-    stop : bool
-        Give up the tree.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mipselect.backends import Answer
-    >>> Answer(2.0, np.array([-1.0, 0.0]), cutoff=1.5, stop=False).cutoff
-    1.5
-    """
-
-    constant: float
-    coefficients: FloatArray
-    cutoff: float
-    stop: bool
-
-
-Visit = Callable[[IntArray, float], Answer]
-"""Called with each new choice and the bound proven so far for all that is not excluded."""
-
-
-class LazyMaster(Master):
-    """A master that takes cuts inside one tree.
-
-    Examples
-    --------
-    >>> from mipselect.backends import LazyMaster, Master
-    >>> issubclass(LazyMaster, Master)
-    True
-    """
-
-    @abstractmethod
-    def solve_in_one_tree(
-        self, visit: Visit, *, cutoff: float, time_limit: float
-    ) -> MasterSolution:
-        """Visit choices until none is left below the latest cutoff.
-
-        What `visit` raises passes through. The cuts and exclusions of the answers are valid in
-        this tree only; `chosen` is None, and `allowance` is taken off the bound.
-        """
-
-
 class Solver(Protocol):
     """One back end; an entry point of the group ``mipselect.solvers`` makes it.
 
@@ -276,22 +202,13 @@ class Solver(Protocol):
     >>> from mipselect.backends import solver_by_name
     >>> solver_by_name("highs", threads=1, seed=7).status.name
     'highs'
+    >>> solver_by_name("highs").master(5, 2).cardinality
+    2
     """
 
     @property
     def status(self) -> SolverStatus:
-        """State here: usable or not, and its capabilities; found out without solving."""
-
-
-class MasterSolver(Solver, Protocol):
-    """A back end for cuts.
-
-    Examples
-    --------
-    >>> from mipselect.backends import solver_by_name
-    >>> solver_by_name("highs").master(5, 2).cardinality
-    2
-    """
+        """State here: usable or not; found out without solving."""
 
     def master(self, columns: int, cardinality: int) -> Master:
         """Make a master without cuts."""

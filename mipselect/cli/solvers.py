@@ -27,13 +27,12 @@ def solvers(arguments: SolversArguments) -> None:
     known = known_solvers().values()
 
     def render(console: Console) -> None:
-        titles = ("name", "usable", "version", "can do", "remark")
+        titles = ("name", "usable", "version", "remark")
         rows = (
             (
                 solver.name,
                 "yes" if solver.usable else "no",
                 solver.version,
-                ", ".join(sorted(solver.capabilities)),
                 solver.reason or _limit(solver),
             )
             for solver in known
@@ -45,7 +44,6 @@ def solvers(arguments: SolversArguments) -> None:
         "solvers": [
             {
                 **picked(solver, "name", "usable", "version", "reason"),
-                "capabilities": sorted(solver.capabilities),
                 "limit": asdict(solver.limit) if solver.limit else None,
             }
             for solver in known

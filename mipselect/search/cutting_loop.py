@@ -4,8 +4,8 @@ The master minimises η over the choices z of m live features subject to η ≥ 
 choice that it makes is evaluated exactly, offered, excluded, and answered by the cut at that
 choice, until the solver claims that nothing below the threshold is left. Solvers are exact up to
 tolerances only, so the claim is then proven from the cuts (`CutProof`): a choice that it missed is
-answered like any other. A solver that takes cuts inside one tree is asked once; any other one is
-asked again after each answer.
+answered like any other. The solver
+is asked again after each answer.
 """
 
 from __future__ import annotations
@@ -19,12 +19,10 @@ import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.backends.protocols import (
-    Answer,
-    LazyMaster,
     Master,
     MasterSolution,
-    MasterSolver,
     MipStatus,
+    Solver,
 )
 from mipselect.errors import SolverFailure
 from mipselect.search.bounds.modular import ModularBound
@@ -44,9 +42,7 @@ class OuterApproximation(Engine[Sub]):
     The objective's unit in a master is far below τ: a solver's tolerances are absolute.
     """
 
-    def __init__(
-        self, solver: MasterSolver, unit: float, limits: CutMasters = TUNING.masters
-    ) -> None:
+    def __init__(self, solver: Solver, unit: float, limits: CutMasters = TUNING.masters) -> None:
         self.name, self.limits = solver.status.name, limits
         self._solver, self._unit = solver, unit
 
@@ -90,7 +86,6 @@ class _MasterRun:
     unit: float
     cuts: list[ModularBound] = field(default_factory=list)
     visited: set[tuple[int, ...]] = field(default_factory=set)
-    answered: list[IntArray] = field(default_factory=list)
 
     def prove(self, cuts: list[ModularBound]) -> bool:
         """Solve, answer what was missed by a cut, and solve again; False past all patience."""
@@ -99,7 +94,9 @@ class _MasterRun:
             self.master.add_cut(*self._counted(cut))
         while True:
             self.run.tick()
-            solution = self._solved()
+            time_limit = min(self.run.deadline.remaining, self.loop.limits.seconds)
+            cutoff = self._cutoff(self._target)
+            solution = self.master.solve(cutoff=cutoff, time_limit=time_limit)
             if not self._ended(solution):
                 return False
             target, chosen = self._target, solution.chosen
@@ -112,58 +109,27 @@ class _MasterRun:
                     self.collector.settle(target)
                     return True
                 chosen = verdict.open
-            if chosen is None or len(self.visited) >= self._patience:
+            if chosen is None or len(self.visited) >= self.loop.limits.patience:
                 return False
-            self._answer(chosen)
-            new = len(self.answered)
-            for visited, cut in zip(self.answered, self.cuts[-new:], strict=True):
-                self.master.add_cut(*self._scaled(cut))
-                self.master.exclude(visited)
-            self.answered.clear()
-
-    def _solved(self) -> MasterSolution:
-        cutoff, limits = self._cutoff(self._target), self.loop.limits
-        if not isinstance(self.master, LazyMaster):
-            time_limit = min(self.run.deadline.remaining, limits.seconds)
-            return self.master.solve(cutoff=cutoff, time_limit=time_limit)
-        time_limit = min(self.run.deadline.remaining, limits.tree_patience * limits.seconds)
-        return self.master.solve_in_one_tree(
-            self._inside_the_tree, cutoff=cutoff, time_limit=time_limit
-        )
-
-    def _inside_the_tree(self, chosen: IntArray, bound: float) -> Answer:
-        """Answer a choice; its cut is in the tree, and in the master only once that has ended."""
-        self.run.tick()
-        cut = self._answer(chosen)
-        # Past its patience the tree may still end by the lower cutoff, but not visit more.
-        stop = len(self.visited) > self._patience
-        return Answer(*cut, self._cutoff(self._target), stop=stop)
-
-    @property
-    def _patience(self) -> int:
-        limits = self.loop.limits
-        return limits.patience * (
-            limits.tree_patience if isinstance(self.master, LazyMaster) else 1
-        )
+            self.master.add_cut(*self._answer(chosen))
+            self.master.exclude(chosen)
 
     @property
     def _target(self) -> float:
         """The goal of bounds: the threshold, or within τ of it once patience has run out."""
-        if len(self.visited) < self._patience:
+        if len(self.visited) < self.loop.limits.patience:
             return self.collector.threshold
         return self.collector.target
 
     def _cutoff(self, target: float) -> float:
         return (target - self.floor) / self.unit + self.loop.limits.margin
 
-    def _scaled(self, cut: ModularBound) -> tuple[float, FloatArray]:
-        size, negligible = self.master.cardinality, self.loop.limits.negligible
-        return scaled(cut, self.floor, self.unit, size, negligible)
-
     def _counted(self, cut: ModularBound) -> tuple[float, FloatArray]:
+        """Count a cut, and return it scaled."""
         self.cuts.append(cut)
         self.run.cuts += 1
-        return self._scaled(cut)
+        size, negligible = self.master.cardinality, self.loop.limits.negligible
+        return scaled(cut, self.floor, self.unit, size, negligible)
 
     def _ended(self, solution: MasterSolution) -> bool:
         """Count a solve, and tell whether it came to its end."""
@@ -191,5 +157,4 @@ class _MasterRun:
                 f"a cut claims the bound {claimed:.9g} for a support of value {value:.9g}: "
                 "its cuts or its bound are wrong"
             )
-        self.answered.append(chosen)
         return self._counted(cut)

@@ -6,10 +6,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from mipselect.backends.discovery import NATIVE, usable_solver
-from mipselect.backends.protocols import Capability, MasterSolver
 from mipselect.errors import InvalidInput
 from mipselect.problem.instance import Instance
 from mipselect.problem.scores import R2
@@ -135,7 +134,7 @@ def _few(instance: Instance, tuning: Tuning) -> float:
 
 def outer_approximation(kind: type[Masters], instance: Instance, options: SearchOptions) -> Masters:
     """Make an engine of this kind, by the solver that the options name."""
-    solver = cast(MasterSolver, usable_solver(options.solver, Capability.MILP))
+    solver = usable_solver(options.solver)
     limits = options.tuning.masters
     tau = max(options.tolerance_for(instance), limits.smallest_tau) * instance.sensitivity
     return kind(solver, tau / limits.units_per_tau, limits)

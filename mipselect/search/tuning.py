@@ -177,13 +177,8 @@ class CutMasters:
     """Evaluating so many supports takes less time than one solve of a master."""
     patience: int = 30
     """Solutions of a master after which a proof within τ is accepted, or the master given up."""
-    tree_patience: int = 10
-    """A single tree visits choices that are no optima of a master: so many times more of them."""
     seconds: float = 5.0
-    """A solver that needs more for one master, or never ends, has the subproblem taken from it.
-
-    A single tree has `tree_patience` times as many.
-    """
+    """A solver that needs more for one master, or never ends, has the subproblem taken from it."""
     proof_nodes: int = 100_000
     """Beginnings of choices that a proof may extend before the subproblem is divided instead."""
     entries: int = 2**18

@@ -12,12 +12,10 @@ import pytest
 from mipselect import mistake_levels, top_supports
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.backends.protocols import (
-    Capability,
-    LazyMaster,
+    Master,
     MasterSolution,
     MipStatus,
     SolverStatus,
-    Visit,
 )
 from mipselect.errors import SolverFailure
 from mipselect.search.bounds.modular import ModularBound
@@ -27,15 +25,15 @@ from tests.support.scripted_solvers import weak_levels
 from tests.support.searches import levels_by, supports_by
 
 
-class Tree(LazyMaster):
-    """One tree by enumeration: a bound too weak by `weak` units, the best choice lost at first."""
+class Listed(Master):
+    """A master by enumeration: a bound off by `weak` units, the best choice lost at first."""
 
     def __init__(self, columns: int, cardinality: int, weak: float, loses: bool) -> None:
         super().__init__(columns, cardinality, 0.0)
         self.weak, self.loses = weak, loses
         self.choices = np.array(list(itertools.combinations(range(columns), cardinality)))
         self.eta = np.full(len(self.choices), -np.inf)
-        self.trees = 0
+        self.solves = 0
 
     def add_cut(self, constant: float, coefficients: FloatArray) -> None:
         self.eta = np.maximum(self.eta, constant + coefficients[self.choices].sum(axis=1))
@@ -48,93 +46,76 @@ class Tree(LazyMaster):
         raise AssertionError("cuts and counts are all that is added")
 
     def run(self, *, cutoff: float, time_limit: float) -> MasterSolution:
-        raise AssertionError("a lazy master is asked for its tree")
-
-    def solve_in_one_tree(
-        self, visit: Visit, *, cutoff: float, time_limit: float
-    ) -> MasterSolution:
-        self.trees += 1
-        before = self.eta.copy()
-        status = MipStatus.OPTIMAL
-        if self.loses and self.trees == 1:
-            self.eta[np.argmin(self.eta)] = np.inf
-        while (bound := float(self.eta.min())) < cutoff:
-            chosen = self.choices[np.argmin(self.eta)]
-            answer = visit(chosen, bound)
-            self.add_cut(answer.constant, answer.coefficients)
-            self.exclude(chosen)
-            cutoff = answer.cutoff
-            if answer.stop:
-                status = MipStatus.STOPPED
-                break
-        proven = min(float(self.eta.min()), cutoff) - self.weak
-        self.eta = before
-        return MasterSolution(status, None, proven, 0, "")
+        self.solves += 1
+        eta = self.eta.copy()
+        if self.loses and self.solves == 1:
+            eta[np.argmin(eta)] = np.inf
+        best = float(eta.min())
+        if best >= cutoff:
+            return MasterSolution(MipStatus.OPTIMAL, None, cutoff - self.weak, 0, "")
+        chosen = self.choices[np.argmin(eta)]
+        return MasterSolution(MipStatus.OPTIMAL, chosen, best - self.weak, 0, "")
 
 
-class Trees:
+class Lists:
     """A back end of such masters."""
 
-    status = SolverStatus(
-        "trees", usable=True, capabilities=frozenset({Capability.MILP, Capability.LAZY_CUTS})
-    )
+    status = SolverStatus("lists", usable=True)
 
     def __init__(self, weak: float = 0.0, *, loses: bool = False) -> None:
         self.weak, self.loses = weak, loses
-        self.made: list[Tree] = []
+        self.made: list[Listed] = []
 
-    def master(self, columns: int, cardinality: int) -> Tree:
-        self.made.append(Tree(columns, cardinality, self.weak, self.loses))
+    def master(self, columns: int, cardinality: int) -> Listed:
+        self.made.append(Listed(columns, cardinality, self.weak, self.loses))
         return self.made[-1]
 
 
 @pytest.mark.parametrize("weak", [0.0, 0.5, np.inf, -np.inf])
 @pytest.mark.parametrize("loses", [False, True])
-def test_only_a_tree_that_lost_a_choice_is_grown_again(weak: float, loses: bool) -> None:
-    """Its bound decides nothing: whether a choice is left open is told by the cuts."""
+def test_neither_a_wrong_bound_nor_a_lost_choice_decides(weak: float, loses: bool) -> None:
+    """Whether a choice is left open is told by the cuts."""
     expected = mistake_levels(weak_levels(), tolerance=0.0)
-    solver = Trees(weak, loses=loses)
+    solver = Lists(weak, loses=loses)
     levels = levels_by(weak_levels(), solver, 0.0, enumerated=0)
     assert levels.certified
     assert levels.values == pytest.approx(expected.values, rel=1e-9)
-    trees = sum(master.trees for master in solver.made)
     assert levels.effort.masters == len(solver.made) > 0
-    assert levels.effort.iterations == trees
-    assert (trees > len(solver.made)) == loses
+    assert levels.effort.iterations == sum(master.solves for master in solver.made)
 
 
 @pytest.mark.parametrize("weak", [0.0, np.inf])
-def test_a_tree_that_is_given_up_leaves_the_work_to_the_division(weak: float) -> None:
+def test_a_master_that_is_given_up_leaves_the_work_to_the_division(weak: float) -> None:
     expected = top_supports(weak_levels(), 30, tolerance=0.0)
-    pool = supports_by(weak_levels(), 30, Trees(weak), 0.0, enumerated=0, patience=0)
+    pool = supports_by(weak_levels(), 30, Lists(weak), 0.0, enumerated=0, patience=0)
     assert pool.values == pytest.approx(expected.values, rel=1e-9)
     assert np.array_equal(pool.supports, expected.supports)
 
 
-class Ended(Tree):
+class Ended(Listed):
     """A master that ends as it is told."""
 
     ending = MipStatus.OPTIMAL
 
-    def solve_in_one_tree(self, visit: Visit, **limits: float) -> MasterSolution:
+    def run(self, **limits: float) -> MasterSolution:
         return MasterSolution(self.ending, None, -np.inf, 3, "its own words")
 
 
-class Endings(Trees):
+class Endings(Lists):
     """A back end whose masters end as it is told."""
 
     def __init__(self, ending: MipStatus) -> None:
         super().__init__()
         self.ending = ending
 
-    def master(self, columns: int, cardinality: int) -> Tree:
+    def master(self, columns: int, cardinality: int) -> Listed:
         master = Ended(columns, cardinality, 0.0, False)
         master.ending = self.ending
         return master
 
 
 def test_a_master_that_fails_ends_the_search() -> None:
-    message = "trees failed on a master: its own words; stopped"
+    message = "lists failed on a master: its own words; stopped"
     with pytest.raises(SolverFailure, match=message) as caught:
         supports_by(weak_levels(), 30, Endings(MipStatus.FAILED), enumerated=0)
     assert np.isfinite(caught.value.bound)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mipselect.backends.discovery import solver_by_name
-from mipselect.backends.protocols import Answer, Capability, MipStatus
+from mipselect.backends.protocols import MipStatus
 from mipselect.errors import SolverFailure
 from tests.support.back_ends import back_ends
 
@@ -19,13 +19,8 @@ SLACK = 0.05
 NO_LIMIT = {"cutoff": math.inf, "time_limit": math.inf}
 
 
-@pytest.fixture(params=back_ends(Capability.MILP))
+@pytest.fixture(params=back_ends())
 def solver(request: pytest.FixtureRequest):
-    return solver_by_name(request.param)
-
-
-@pytest.fixture(params=back_ends(Capability.MILP, Capability.LAZY_CUTS))
-def lazy_solver(request: pytest.FixtureRequest):
     return solver_by_name(request.param)
 
 
@@ -172,44 +167,3 @@ def test_one_thread_and_one_seed_repeat_themselves(solver) -> None:
             steps.append((solution.chosen.tolist(), solution.bound, solution.nodes))
         runs.append(steps)
     assert runs[0] == runs[1]
-
-
-def test_one_tree_visits_every_choice_below_the_cutoff(lazy_solver) -> None:
-    cuts = random_cuts(np.random.default_rng(8), 9, 3)
-    values = {c: max(k + a[list(c)].sum() for k, a in cuts) for c in subsets(9, 3)}
-    cutoff = sorted(values.values())[30] + 1.0
-    master = lazy_solver.master(9, 3)
-    master.add_cut(*cuts[0])
-    visited = []
-
-    def visit(chosen: np.ndarray, bound: float) -> Answer:
-        key = tuple(chosen.tolist())
-        assert bound <= min(v for c, v in values.items() if c not in visited) + 1e-6
-        visited.append(key)
-        return Answer(*cuts[len(visited) % 3], cutoff=cutoff, stop=False)
-
-    solution = master.solve_in_one_tree(visit, cutoff=cutoff, time_limit=math.inf)
-    assert solution.status is MipStatus.INFEASIBLE
-    assert cutoff - SLACK <= solution.bound <= cutoff
-    assert len(set(visited)) == len(visited)
-    assert {c for c, v in values.items() if v < cutoff - SLACK} <= set(visited)
-
-
-def test_one_tree_lowers_its_cutoff_stops_and_passes_errors_on(lazy_solver) -> None:
-    def tree(answer):
-        master = lazy_solver.master(9, 3)
-        master.add_cut(50.0, -np.arange(9.0))
-        return master.solve_in_one_tree(answer, cutoff=1000.0, time_limit=math.inf)
-
-    lowered = tree(lambda chosen, bound: Answer(50.0, -np.arange(9.0), 20.0, stop=False))
-    assert lowered.status is MipStatus.INFEASIBLE
-    assert 20.0 - SLACK <= lowered.bound <= 20.0
-    stopped = tree(lambda chosen, bound: Answer(50.0, -np.arange(9.0), 1000.0, stop=True))
-    assert stopped.status is MipStatus.STOPPED
-    assert stopped.bound == -math.inf
-
-    def fail(chosen: np.ndarray, bound: float) -> Answer:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        tree(fail)

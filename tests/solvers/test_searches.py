@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from mipselect.backends.discovery import solver_by_name
-from mipselect.backends.protocols import Capability
 from mipselect.problem.instance import Instance
 from mipselect.problem.stored import load_instance
 from mipselect.search import mistake_levels
@@ -27,7 +26,7 @@ SLOW = ("cbc", "glpk", BY_PYOMO)
 """Each solve goes through Pyomo, or starts a process: fewer instances do."""
 
 
-@pytest.fixture(params=back_ends(Capability.MILP))
+@pytest.fixture(params=back_ends())
 def name(request: pytest.FixtureRequest) -> str:
     return request.param
 

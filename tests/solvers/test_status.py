@@ -15,10 +15,10 @@ import pyomo.environ as pyo
 import pytest
 
 from mipselect import available_solvers, load_instance, mistake_levels
-from mipselect.backends.discovery import known_solvers, solver_by_name, usable_solver
-from mipselect.backends.protocols import Capability, MipStatus
+from mipselect.backends.discovery import known_solvers, solver_by_name
+from mipselect.backends.protocols import MipStatus
 from mipselect.errors import UnknownSolver
-from mipselect_solvers import gurobi, scip
+from mipselect_solvers import gurobi, pyomo_models, scip
 from mipselect_solvers.pyomo_models import PyomoSolver
 from tests.support.back_ends import back_ends
 from tests.support.searches import levels_by
@@ -49,7 +49,7 @@ def test_every_documented_solver_is_known_and_every_unusable_one_says_why() -> N
 
 @pytest.mark.deep
 @pytest.mark.parametrize("threads", [None, 1])
-@pytest.mark.parametrize("name", back_ends(Capability.MILP))
+@pytest.mark.parametrize("name", back_ends())
 def test_standard_output_belongs_to_the_caller(name: str, threads: int | None) -> None:
     """In a process of its own: HiGHS greets once a process."""
     printed = python(
@@ -113,9 +113,22 @@ def test_a_solver_that_pyomo_does_not_have_says_how_to_see_which_it_has(
     assert capfd.readouterr() == ("", "")
 
 
-def test_pyomo_says_what_a_solver_can_do() -> None:
-    assert solver_by_name("pyomo:glpk").status.capabilities == {Capability.MILP}
-    assert solver_by_name("pyomo:appsi_highs").status.capabilities == {Capability.MILP}
+class Continuous:
+    def available(self, **how: object) -> bool:
+        return True
+
+    def license_is_valid(self) -> bool:
+        return True
+
+    def has_capability(self, name: str) -> bool:
+        return name != "integer"
+
+
+def test_a_solver_of_continuous_models_is_of_no_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert solver_by_name("pyomo:appsi_highs").status.usable
+    monkeypatch.setattr(pyomo_models, "interface_of", lambda name: Continuous())
+    with pytest.raises(UnknownSolver, match="'pyomo:ipopt' cannot be used here: it takes no integ"):
+        solver_by_name("pyomo:ipopt")
 
 
 def test_options_go_by_the_names_of_the_solver() -> None:
@@ -182,11 +195,6 @@ def test_an_executable_that_breaks_is_a_failure(name: str, executable: str, tmp_
         PATH=f"{tmp_path}:{os.environ['PATH']}",
     )
     assert out.endswith("failed\n")
-
-
-def test_a_capability_that_is_missing_names_who_has_it() -> None:
-    with pytest.raises(UnknownSolver, match="'highs' does not take lazy cuts; usable here: "):
-        usable_solver("highs", Capability.LAZY_CUTS)
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import numpy as np
 
 from mipselect.backends.discovery import solver_by_name
 from mipselect.backends.protocols import (
-    Capability,
     Master,
     MasterSolution,
     MipStatus,
@@ -18,7 +17,7 @@ from mipselect.problem.instance import Instance
 class Scripted:
     """A back end whose master passes HiGHS' answers through a function."""
 
-    status = SolverStatus("scripted", usable=True, capabilities=frozenset({Capability.MILP}))
+    status = SolverStatus("scripted", usable=True)
 
     def __init__(self, change) -> None:
         self.change = change
