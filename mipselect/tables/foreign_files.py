@@ -11,10 +11,9 @@ the header says of types, labels and codes of no value becomes properties of a T
 
 from __future__ import annotations
 
-import math
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice, repeat
@@ -22,7 +21,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from mipselect.disk import DAMAGE
 from mipselect.errors import InvalidInput
@@ -267,21 +265,27 @@ def _columns(
         # With a mark for what cannot be decoded.
         return (stored or "").encode("latin-1").decode(encoding, "replace").strip()
 
+    def plain(code: Any, kind: StatType) -> Any:
+        # None for what cannot stand in the column: in Stata a letter is no value.
+        if kind.kind == "string":
+            return text(code) or None if isinstance(code, str) else None
+        if not isinstance(code, int | float) or not abs(code) < LAST_INTEGER:
+            return None
+        return int(code) if float(code).is_integer() else float(code)
+
     titles = header.column_names_to_labels
     for stored in header.column_names:
         shown_as = header.original_variable_types[stored] or ""
         kind = _type_of(path, header.readstat_variable_types[stored], shown_as)
-        codes = {
-            (text(code) if isinstance(code, str) and kind.is_text else code): text(label)
-            for code, label in header.variable_value_labels.get(stored, {}).items()
-        }
-        codes = {code: label for code, label in codes.items() if _is_code(code, kind)}
+        labels = header.variable_value_labels.get(stored, {})
+        codes = {plain(code, kind): text(label) for code, label in labels.items()}
+        codes.pop(None, None)
         missing: list[list[Any]] = [
             [text(end) if isinstance(end, str) else float(end) for end in (at["lo"], at["hi"])]
             for at in header.missing_ranges.get(stored, ())
         ]
-        listed_none = [code for ends in missing for code in _codes_between(*ends)]
-        none = {code: codes.get(code, "") for code in listed_none if _is_code(code, kind)}
+        none = dict.fromkeys(plain(code, kind) for ends in missing for code in _between(*ends))
+        none.pop(None, None)
         listed = {
             code: label
             for code, label in codes.items()
@@ -290,30 +294,49 @@ def _columns(
         title = text(titles.get(stored))
         public: dict[str, Any] = {"title": title} if title else {}
         if none:
-            entries = [_entry(_as_text(code), label) for code, label in none.items()]
+            entries = [_entry(str(code), codes.get(code, "")) for code in none]
             public["missingValues"] = [{"value": ""}, *entries]
+        whole = kind.kind != "string" and all(isinstance(code, int) for code in listed)
         if len(listed) > 1 and kind.kind in ("string", "integer", "number"):
-            public |= _categories(kind, listed)
+            # A label never replaces its code.
+            public["categories"] = [_entry(code, label) for code, label in listed.items()]
             if header.variable_measure.get(stored) == "ordinal":
                 public["categoriesOrdered"] = True
-        yield stored, kind, text(stored), {"type": kind.kind, **public}
+        of_codes = whole and "categories" in public
+        yield stored, kind, text(stored), {"type": "integer" if of_codes else kind.kind, **public}
+
+
+def _between(low: Any, high: Any) -> list[Any]:
+    """List the codes of no value in a range: one, or a few whole numbers."""
+    if isinstance(low, str) or low == high:
+        return [low]
+    few = high - low < MOST_CODES and low.is_integer() and high.is_integer()
+    return list(range(int(low), int(high) + 1)) if few else []
+
+
+def _entry(value: Any, label: str) -> dict[str, Any]:
+    return {"value": value, "label": label} if label else {"value": value}
 
 
 def _array(kind: StatType, cells: list[Any], encoding: str) -> pa.Array:
-    """Convert the values of one column, null where there is none."""
-    if kind.is_text:
-        return _texts(cells, encoding)
-    # Nothing becomes NaN.
-    return kind.array(np.array(cells, dtype=np.float64))
+    """Convert the values of one column; null where there is none, or a date beyond the calendar.
 
-
-def _texts(cells: list[Any], encoding: str) -> pa.Array:
-    """Encode texts as bytes in UTF-8; texts that cannot be decoded are no UTF-8."""
-    encoded = pa.array(cells, pa.string(), from_pandas=True).dictionary_encode()
-    known = [text.encode("latin-1") for text in encoded.dictionary.to_pylist()]
-    if encoding != UTF8:
-        known = [in_utf8(text, encoding) for text in known]
-    return pa.DictionaryArray.from_arrays(encoded.indices, pa.array(known, pa.binary()))
+    Texts become bytes in UTF-8; texts that cannot be decoded are no UTF-8.
+    """
+    if kind.kind == "string":
+        encoded = pa.array(cells, pa.string(), from_pandas=True).dictionary_encode()
+        known = [text.encode("latin-1") for text in encoded.dictionary.to_pylist()]
+        if encoding != UTF8:
+            known = [in_utf8(text, encoding) for text in known]
+        return pa.DictionaryArray.from_arrays(encoded.indices, pa.array(known, pa.binary()))
+    numbers = np.array(cells, dtype=np.float64)  # Nothing becomes NaN.
+    if kind.unit == 0.0:
+        return pa.array(numbers, mask=np.isnan(numbers))
+    with np.errstate(over="ignore", invalid="ignore"):
+        seconds = np.floor(numbers * kind.unit + kind.zero)
+        none = ~((seconds >= EARLIEST) & (seconds <= LATEST))
+    moments = np.where(none, 0.0, seconds).astype("datetime64[s]")
+    return pa.array(moments.astype("datetime64[D]") if kind.kind == "date" else moments, mask=none)
 
 
 # Types, by storage and format.
@@ -337,26 +360,6 @@ class StatType:
     unit: float = 0.0
     zero: float = 0.0
 
-    @property
-    def is_text(self) -> bool:
-        """True of a column of texts."""
-        return self.kind == "string"
-
-    def array(self, numbers: NDArray[np.float64]) -> pa.Array:
-        """Put numbers into an Arrow column, null for NaN and for dates beyond the calendar.
-
-        Shape (rows,).
-        """
-        if self.unit == 0.0:
-            return pa.array(numbers, mask=np.isnan(numbers))
-        with np.errstate(over="ignore", invalid="ignore"):
-            seconds = np.floor(numbers * self.unit + self.zero)
-            none = ~((seconds >= EARLIEST) & (seconds <= LATEST))
-        moments = np.where(none, 0.0, seconds).astype("datetime64[s]")
-        if self.kind == "date":
-            moments = moments.astype("datetime64[D]")
-        return pa.array(moments, mask=none)
-
 
 def _type_of(path: str, storage: str, shown_as: str) -> StatType:
     """Return the type of a column, by the ending of the file, its storage and its format.
@@ -368,7 +371,12 @@ def _type_of(path: str, storage: str, shown_as: str) -> StatType:
         return StatType("string")
     ending = path.lower().rpartition(".")[2]
     if ending == "dta":
-        return _of_stata(shown_as) or StatType("integer" if storage in WHOLE else "number")
+        # Weeks, months and years are numbers.
+        if re.match("%[-+]?t?d", shown_as):
+            return StatType("date", DAY, SIXTY)
+        if re.match("%[-+]?t[cC]", shown_as):
+            return StatType("datetime", 1e-3, SIXTY)
+        return StatType("integer" if storage in WHOLE else "number")
     name = re.sub(r"[\d.]+$", "", shown_as.upper())
     if ending in ("sav", "zsav"):
         kind = OF_SPSS.get(name)
@@ -379,53 +387,3 @@ def _type_of(path: str, storage: str, shown_as: str) -> StatType:
     if DATE_OF_SAS.fullmatch(name):
         return StatType("date", DAY, SIXTY)
     return StatType("datetime", 1.0, SIXTY) if MOMENT_OF_SAS.fullmatch(name) else StatType("number")
-
-
-def _of_stata(shown_as: str) -> StatType | None:
-    """Return the type of a date or a time of Stata; weeks, months and years are numbers."""
-    shown_as = re.sub(r"^%[-+]?", "%", shown_as)
-    if shown_as.startswith(("%td", "%d")):
-        return StatType("date", DAY, SIXTY)
-    if shown_as.startswith(("%tc", "%tC")):
-        return StatType("datetime", 1e-3, SIXTY)
-    return None
-
-
-# Labels.
-
-
-def _categories(kind: StatType, listed: Mapping[Any, str]) -> dict[str, Any]:
-    """Make categories of values with labels; a label never replaces its code."""
-    categories = [_entry(_plain(code), label) for code, label in listed.items()]
-    whole = all(isinstance(entry["value"], int) for entry in categories)
-    return {"type": "integer" if whole else kind.kind, "categories": categories}
-
-
-def _codes_between(low: Any, high: Any) -> list[Any]:
-    """List the codes of no value in a range: one, or a few whole numbers."""
-    if isinstance(low, str) or low == high:
-        return [low]
-    few = high - low < MOST_CODES and low.is_integer() and high.is_integer()
-    return [float(code) for code in range(int(low), int(high) + 1)] if few else []
-
-
-def _is_code(code: Any, kind: StatType) -> bool:
-    """Return True for a value that can stand in the column; in Stata a letter is no value."""
-    if kind.is_text:
-        return isinstance(code, str) and bool(code.strip())
-    number = isinstance(code, int | float) and math.isfinite(code)
-    return number and abs(code) < LAST_INTEGER
-
-
-def _entry(value: Any, label: str) -> dict[str, Any]:
-    return {"value": value, "label": label} if label else {"value": value}
-
-
-def _plain(code: float | str) -> Any:
-    if isinstance(code, str):
-        return code
-    return int(code) if float(code).is_integer() else float(code)
-
-
-def _as_text(code: float | str) -> str:
-    return code if isinstance(code, str) else written(float(code)) or ""

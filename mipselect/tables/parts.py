@@ -26,6 +26,9 @@ ROWS = 1 << 16
 
 Read = Callable[[Sequence[str]], Iterator[Any]]
 
+Place = tuple[Hashable, str]
+"""What a file has in common under all its names, and one of these."""
+
 
 @dataclass(frozen=True)
 class Part:
@@ -187,14 +190,6 @@ def _of_chosen(part: Part, chosen: NDArray[np.bool_]) -> Part:
     return replace(part, rows=int(chosen.sum()), read=read)
 
 
-@dataclass(frozen=True)
-class Place:
-    """A file: one of its names, and what it has in common with all others of them."""
-
-    name: str
-    identity: Hashable = field(repr=False)
-
-
 def place_of(system: fs.FileSystem, path: str, name: str | None = None, url: str = "") -> Place:
     """Identify a file: of this machine by device and inode, which all links to it share.
 
@@ -216,10 +211,10 @@ def place_of(system: fs.FileSystem, path: str, name: str | None = None, url: str
         return place_of(system.base_fs, system.base_path + path, name, url)
     if isinstance(system, fs.LocalFileSystem):
         found = regular_file(Path(path)).stat()
-        return Place(name or path, (found.st_dev, found.st_ino))
+        return (found.st_dev, found.st_ino), name or path
     # The query may name another server.
     where = urlsplit(url)
-    return Place(name or path, (system.type_name, where.netloc, where.query, path))
+    return (system.type_name, where.netloc, where.query, path), name or path
 
 
 def places_of_dataset(source: Any) -> tuple[Place, ...]:
@@ -234,14 +229,11 @@ def places_of_dataset(source: Any) -> tuple[Place, ...]:
 def refuse_twice(places: Iterable[Place]) -> None:
     """Raise `InvalidInput`, with both names, where two of these files are one."""
     names: dict[Hashable, str] = {}
-    for place in places:
-        if place.identity in names:
-            one, other = printable(names[place.identity]), printable(place.name)
-            what = (
-                f"{one}: the file is given twice, and its rows would count twice; give it once"
-                if one == other
-                else f"{one} and {other} are one file under two names, as by a link, and its rows "
-                "would count twice; remove one of the names, or list the files that are meant"
+    for identity, name in places:
+        if identity in names:
+            raise InvalidInput(
+                f"{printable(names[identity])} and {printable(name)} are one file, given twice or "
+                "under two names, as by a link, and its rows would count twice; remove one of the "
+                "names, or list the files that are meant"
             )
-            raise InvalidInput(what)
-        names[place.identity] = place.name
+        names[identity] = name

@@ -60,10 +60,10 @@ def open_source(source: Any) -> tuple[Part, ...]:
     source : str, Path, TableFile or table
         A path, a URL that PyArrow knows (``s3://``, ``gs://``, ``file://``), a folder or a pattern
         (``data/*.parquet``): .csv, .csv.gz, .parquet, .arrow, .ipc or .feather, .sav, .zsav, .dta,
-        .sas7bdat or .xpt with pyreadstat, .xlsx with openpyxl; folders named ``key=value`` are
-        columns. A `TableFile` says how a file is written. A `pyarrow.Table`, `RecordBatchReader`
-        or `Dataset`, a data frame of pandas, Polars, also a lazy one, or Dask, a DuckDB relation,
-        or whatever has ``__arrow_c_stream__``.
+        .sas7bdat or .xpt with pyreadstat, .xlsx with openpyxl. A `TableFile` says how a file is
+        written. A `pyarrow.Table`, `RecordBatchReader` or `Dataset`, a data frame of pandas,
+        Polars, also a lazy one, or Dask, a DuckDB relation, or whatever has
+        ``__arrow_c_stream__``.
 
     Raises
     ------
@@ -376,7 +376,7 @@ def stored_parts(file: TableFile) -> tuple[Part, ...]:
         raise InvalidInput(f"{root}: its files must be of one kind, not {shown(kinds)}")
     refuse_twice(places)
     return tuple(
-        replace(_file(file, system, path, place.name), places=(place,))
+        replace(_file(file, system, path, place[1]), places=(place,))
         for path, place in zip(paths, places, strict=True)
     )
 

@@ -267,7 +267,7 @@ TABLES = within(
         "found = np.clip(values.numbers(column, weight), 0.0, weight.maximum)",
         "found = np.clip(values.numbers(column, weight), 0.0, None)",
         "a weight above the public maximum counts whole",
-        "test_weights.py::test_values_one_by_one",
+        "test_roles.py::test_values_one_by_one",
     ),
 )
 

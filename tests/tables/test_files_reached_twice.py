@@ -122,5 +122,5 @@ def test_a_file_elsewhere_is_known_by_server_and_path() -> None:
     refuse_twice([first, place_of(system, path, other, other)])
     with pytest.raises(InvalidInput, match=r"1\.parquet and bucket.* are one file"):
         refuse_twice([first, place_of(system, path, path, url)])
-    with pytest.raises(InvalidInput, match="is given twice"):
+    with pytest.raises(InvalidInput, match="are one file, given twice"):
         refuse_twice([first, place_of(system, path, url, url)])
