@@ -80,12 +80,8 @@ def open_source(source: Any) -> tuple[Part, ...]:
     if isinstance(source, pa.RecordBatch):
         source = pa.Table.from_batches([source])
     if isinstance(source, pa.Table):
-        table = source
-
-        def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-            return pieces(table.select(list(names)).to_batches(), names)
-
-        return (arrow_part("the table", table.schema, table.num_rows, read),)
+        read = partial(pieces, source.to_batches())
+        return (arrow_part("the table", source.schema, source.num_rows, read),)
     if isinstance(source, pa.RecordBatchReader):
         return (_reader_part("the reader", source),)
     if isinstance(source, dataset.Dataset):
@@ -221,12 +217,7 @@ def _part_of_polars(label: str, schema: Any, rows: int | None, read: Read) -> Pa
 
 
 def _reader_part(label: str, reader: pa.RecordBatchReader) -> Part:
-    def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        try:
-            yield from pieces(reader, names)
-        except (pa.ArrowException, OSError):
-            raise InvalidInput(f"{label} {FAILED}") from None
-
+    read = _guarded(partial(pieces, reader), f"{label} {FAILED}")
     return arrow_part(label, reader.schema, None, read)
 
 
@@ -478,7 +469,7 @@ def _parquet_part(system: fs.FileSystem, path: str, label: str) -> Part:
             for batch in file.iter_batches(batch_size=ROWS, columns=list(names)):
                 yield batch.select(list(names))
 
-    return arrow_part(label, schema, rows, _guarded(read, label))
+    return arrow_part(label, schema, rows, _guarded(read, f"{label}: the file is damaged"))
 
 
 def _ipc_part(system: fs.FileSystem, path: str, label: str) -> Part:
@@ -497,16 +488,16 @@ def _ipc_part(system: fs.FileSystem, path: str, label: str) -> Part:
 
     with system.open_input_file(path) as raw:
         schema = opened(raw)[0]
-    return arrow_part(label, schema, None, _guarded(read, label))
+    return arrow_part(label, schema, None, _guarded(read, f"{label}: the file is damaged"))
 
 
-def _guarded(read: Read, label: str) -> Read:
-    """Raise `InvalidInput` for a file that is damaged, and say nothing of what stands in it."""
+def _guarded(read: Read, failure: str) -> Read:
+    """Raise `InvalidInput` where reading fails, and say nothing of what stands in a row."""
 
     def guarded(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         try:
             yield from read(names)
-        except (pa.ArrowException, OSError) as error:
-            raise InvalidInput(f"{label}: the file is damaged") from error
+        except (pa.ArrowException, OSError):
+            raise InvalidInput(failure) from None
 
     return guarded
