@@ -54,9 +54,7 @@ def listed_features(problem: Problem, block_rows: int) -> ListedFeatures:
     Columns stand in the order of the layout, and the target is the last.
     """
     if problem.units is not None:
-        from mipselect.tables.moments import parts_of_table
-
-        columns = parts_of_table(problem.units)
+        columns = problem.units.parts
     else:
         layout = problem.layout
         widths = [len(part) for part in (*layout.groups, *layout.always)]

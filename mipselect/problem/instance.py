@@ -175,7 +175,8 @@ class Instance(OfProblem):
         if problem.blocks is not None:
             from mipselect.tables.instances import sums_of_blocks
 
-            return cls.of(problem, sums_of_blocks(problem, rows))
+            together = np.column_stack([rows.columns(problem), numeric_target(rows.y, rows.n)])
+            return cls.of(problem, sums_of_blocks(problem, together.astype(np.float64, copy=False)))
         # Where the loss knows its classes nothing is refused because of a label.
         loss, y = problem.stated_loss, rows.y
         declared = loss.classes is not None

@@ -12,13 +12,11 @@ import numpy as np
 import pyarrow as pa
 
 from mipselect.arrays import FloatArray
-from mipselect.blocks.normalised import ColumnsOfFeatures
 from mipselect.errors import InvalidInput
-from mipselect.frames import numeric_target
 from mipselect.losses import Loss, SquaredLoss, checked_loss
 from mipselect.losses.base import wants_classes
-from mipselect.problem.block_scores import BlockOptions, BlockScores
-from mipselect.problem.data import ClippedRows, ExactSums, Rows, leave_out
+from mipselect.problem.block_scores import BlockOptions, BlockScores, listed_features
+from mipselect.problem.data import ClippedRows, ExactSums, leave_out
 from mipselect.problem.instance import Instance
 from mipselect.problem.layout import Always, Groups, Layout, laid_out
 from mipselect.problem.problem import Problem
@@ -201,31 +199,27 @@ def instance_of_moments(moments: Moments, **settings: Any) -> Instance:
     """Make an instance of sums over rows; see `Instance.from_moments` for the settings."""
     if not isinstance(moments, Moments):
         raise InvalidInput(f"moments must be Moments, got {shown(moments)}")
-    return _of_sums(problem_of_moments(moments, **settings), moments)
-
-
-def sums_of_blocks(problem: Problem, rows: Rows) -> ExactSums:
-    """Add up the blocks of rows that are in memory, whose columns stand as in the layout."""
-    assert problem.blocks is not None
-    layout = problem.layout
-    place = {int(j): k for k, j in enumerate(layout.order)}
-    features = (*layout.groups, *layout.always)
-    parts = tuple(tuple(place[j] for j in part) for part in features)
-    p = len(place)
-    columns = BlockColumns(
-        tuple(layout.column_names[j] for j in layout.order.tolist()),
-        ColumnsOfFeatures((*parts, (p,)), np.zeros(p + 1, dtype=np.bool_)),
-        problem.blocks,
-    )
-    together = np.column_stack([rows.columns(problem), numeric_target(rows.y, rows.n)])
-    return ExactSums(block_sums(columns, together.astype(np.float64, copy=False)), layout)
-
-
-def _of_sums(problem: Problem, moments: Moments) -> Instance:
+    problem = problem_of_moments(moments, **settings)
     data = ExactSums(moments, problem.layout)
     # Too many columns are refused here and not later.
     _ = data.gram
     return Instance.of(problem, data)
+
+
+def sums_of_blocks(problem: Problem, rows: FloatArray) -> ExactSums:
+    """Add up the blocks of rows whose columns stand as in the layout, the target behind them.
+
+    Where rows are weighted, how much each counts is the last column.
+    """
+    assert problem.blocks is not None
+    layout = problem.layout
+    columns = BlockColumns(
+        tuple(layout.column_names[j] for j in layout.order.tolist()),
+        listed_features(problem, problem.blocks.rows).columns,
+        problem.blocks,
+        problem.weight_bound is not None,
+    )
+    return ExactSums(block_sums(columns, rows), layout)
 
 
 def rows_of_table(source: Any, public: PublicMap, order_seed: int | None = None) -> FloatArray:
@@ -296,8 +290,7 @@ class ScoredTable:
         problem = options.scored(bare, len(rows))
         if problem.score == R2:
             return BlockScores.of(problem, rows)
-        assert problem.blocks is not None
-        return _of_sums(problem, block_sums(BlockColumns.of_table(public, problem.blocks), rows))
+        return Instance.of(problem, sums_of_blocks(problem, rows))
 
 
 def table_within_its_rows(

@@ -215,12 +215,6 @@ class BlockColumns:
     y_bound: ClassVar[float] = 1.0
     ones: ClassVar[int] = 0
 
-    @classmethod
-    def of_table(cls, public: PublicMap, blocks: Blocks) -> BlockColumns:
-        """Return the columns of a map that uses no range."""
-        names = tuple(column.name for column in public.columns)
-        return cls(names, parts_of_table(public), blocks, public.weight is not None)
-
     @property
     def x_bounds(self) -> tuple[float, ...]:
         """All 1."""
@@ -231,15 +225,6 @@ class BlockColumns:
         raise InvalidInput(
             "sums over blocks of rows are neither saved nor added; make them of all rows again"
         )
-
-
-def parts_of_table(public: PublicMap) -> ColumnsOfFeatures:
-    """Return the columns of every field, and the target; columns of categories are indicators."""
-    p = len(public.columns)
-    indicators = np.zeros(p + 1, dtype=np.bool_)
-    for encoder, block in zip(public.encoders, public.blocks, strict=True):
-        indicators[block.start + encoder.numbers : block.stop] = True
-    return ColumnsOfFeatures((*map(tuple, public.blocks), (p,)), indicators)
 
 
 ONE = 2**32

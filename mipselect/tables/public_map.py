@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from mipselect.blocks.normalised import ColumnsOfFeatures
 from mipselect.errors import InvalidInput
 from mipselect.parameters import completed_by
 from mipselect.tables import values
@@ -105,6 +106,15 @@ class InputMap:
         """The place among `inputs` of what every encoder reads."""
         place = {name: k for k, name in enumerate(self.inputs)}
         return tuple(place[encoder.field.source.name] for encoder in self.encoders)
+
+    @property
+    def parts(self) -> ColumnsOfFeatures:
+        """The columns of every field, and the target; columns of categories are indicators."""
+        p = len(self.columns)
+        indicators = np.zeros(p + 1, dtype=np.bool_)
+        for encoder, block in zip(self.encoders, self.blocks, strict=True):
+            indicators[block.start + encoder.numbers : block.stop] = True
+        return ColumnsOfFeatures((*map(tuple, self.blocks), (p,)), indicators)
 
     def stored(self, batch: pa.RecordBatch, k: int) -> pa.Array:
         """Return what the k-th encoder reads of a batch, whose columns begin with `inputs`."""

@@ -130,8 +130,7 @@ def test_tables_from_every_source(rows: int, tmp_path: Path, small_pieces: None)
     X, y, _ = read_rows(open_table(whole, public), public)
     assert np.isnan(X).any()
     assert np.isnan(y).any()
-    columns = BlockColumns.of_table(public, Blocks(rows, 2, seed=3))
-    wanted = by_hand(np.column_stack([X, y]), columns.blocks, columns.parts)
+    wanted = by_hand(np.column_stack([X, y]), Blocks(rows, 2, seed=3), public.parts)
     for name, source in sources(tmp_path, whole).items():
         instance = Instance.from_table(
             source, WITHOUT_RANGES, target="stay", support_size=2, always=["dose"],

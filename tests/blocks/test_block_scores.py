@@ -14,7 +14,6 @@ from mipselect import BlockScores, ExponentialMechanism, Instance
 from mipselect.blocks.r_squared import ListedFeatures
 from mipselect.errors import InvalidInput
 from mipselect.tables.instances import rows_of_table
-from mipselect.tables.moments import parts_of_table
 from mipselect.tables.public_map import TableQuestion
 from tests.support.block_pairs import FIELDS, SCHEMA, hostile_cells, table_of
 from tests.support.dense_block_r2 import direct_counts
@@ -65,7 +64,7 @@ def test_a_table_has_the_scores_of_its_fields() -> None:
         )
         public = TableQuestion(SCHEMA, "y", always).without_ranges
         rows = rows_of_table(source, public)
-        features = ListedFeatures(parts_of_table(public), scores.n_features, 2, 7)
+        features = ListedFeatures(public.parts, scores.n_features, 2, 7)
         expected = direct_counts(rows, features, scores.settings)
         assert np.abs(scores.counts - expected).max() <= 3
         assert scores.feature_names == tuple(
