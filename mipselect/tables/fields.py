@@ -240,7 +240,7 @@ def field_of(content: Mapping[str, Any], missing: tuple[str, ...], where: str) -
         role=content.get(ROLE),
         labels=_labels(content, kind),
     )
-    _check_texts(field, content, f"{where} (field {name})")
+    _check_texts(field, f"{where} (field {name})")
     return field
 
 
@@ -294,17 +294,10 @@ def _categories(
     return tuple(result)
 
 
-def _check_texts(field: Field, content: Mapping[str, Any], where: str) -> None:
+def _check_texts(field: Field, where: str) -> None:
     """Raise `InvalidInput` where texts contradict each other."""
-    if content.get("bareNumber") is False:
-        raise InvalidInput(
-            f"{where}: bareNumber must be true: numbers between other letters are not read"
-        )
     if field.decimal_char == field.group_char:
         raise InvalidInput(f"{where}: decimalChar and groupChar must differ")
-    for called in (field.decimal_char, field.group_char):
-        if called and called in "+-0123456789eE":
-            raise InvalidInput(f"{where}: decimalChar and groupChar must be no part of a number")
     both = set(field.true_values) & set(field.false_values)
     if both:
         raise InvalidInput(f"{where}: {shown(both.pop())} stands in trueValues and in falseValues")

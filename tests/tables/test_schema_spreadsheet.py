@@ -44,7 +44,7 @@ FIELDS: list[dict[str, Any]] = [
     {"type": "number", "constraints": {"minimum": -1.5, "maximum": 1e25}},
     {"type": "string", "categories": LABELLED, "categoriesOrdered": True},
     {"type": "string", "constraints": {"enum": ["a"], "required": False, "pattern": "a|b"}},
-    {"decimalChar": "|", "groupChar": "\u00a0", "mipselect:typeProposed": True},
+    {"decimalChar": ",", "groupChar": "\u00a0", "mipselect:typeProposed": True},
     {"missingValues": [], "trueValues": ["=ja"], "rdfs:label": {"de": "x"}},
     {"type": "number", "mipselect:role": "weight", "constraints": {"minimum": 0, "maximum": 8.5}},
 ]
@@ -160,7 +160,7 @@ def test_what_programs_for_spreadsheets_write_is_read(tmp_path: Path) -> None:
         ("name,type,categories\na,string,x|x\n", "line 2: column categories: .*listed twice"),
         ("name,type,categories\na,integer,1|b\n", "line 2: column categories: 'b' is no number"),
         ("name,type,categories\na,string,x||y\n", "line 2: column categories: entry 2 has no"),
-        ("name,decimal\ncategories,5\n", "line 2: column decimal: fields.0. .field categories.:"),
+        ("name,decimal\ncategories,5\n", "line 2: column decimal: fields.0..decimalChar must"),
         ("name,type\na,categories\n", "line 2: column type: fields.0..type must be one of"),
         ("name,decimal\na,--\n", "line 2: column decimal: fields.0..decimalChar"),
         ('name,other\na,[1]\n', "line 2: column other: must be a JSON object"),
