@@ -49,7 +49,7 @@ def rule_of(
         classes=None if classes is None else (str(classes[0]), str(classes[1])),
         intercept=intercept,
         terms=tuple(
-            Term(name, PER_UNIT, beta)
+            Term(name, PER_UNIT, beta, meaning=f"per unit of {name}")
             for name, beta in zip(release.column_names, coefficients, strict=True)
         ),
         log_odds=release.has_probabilities,
@@ -58,7 +58,7 @@ def rule_of(
 
 def all_terms(release: ModelRelease, rule: TableEquation) -> list[Term]:
     """Return the intercept of a rule, where there is one, and its terms."""
-    intercept = Term(INTERCEPT, INTERCEPT, rule.intercept)
+    intercept = Term(INTERCEPT, INTERCEPT, rule.intercept, meaning=INTERCEPT)
     there = release.table is not None or release.rows.fit_intercept
     return [intercept, *rule.terms] if there else [*rule.terms]
 

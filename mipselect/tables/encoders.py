@@ -12,7 +12,7 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -363,8 +363,8 @@ class Term:
         does not say that they may be. Its coefficient says nothing where no row has such a value.
     unit : str or None
         The unit of a number, as the schema states it.
-    phrase : str or None
-        Says how to read the coefficient of a derived feature, or by the labels of categories.
+    meaning : str
+        Says how to read the coefficient, by the labels of categories where there are any.
 
     Examples
     --------
@@ -381,7 +381,7 @@ class Term:
     counts_as: float | None = None
     aside: bool = False
     unit: str | None = None
-    phrase: str | None = None
+    meaning: str = ""
 
     @property
     def odds_ratio(self) -> float | None:
@@ -390,26 +390,6 @@ class Term:
             return math.exp(self.coefficient)
         except OverflowError:
             return None
-
-    @property
-    def meaning(self) -> str:
-        """One line that says how to read the coefficient."""
-        if self.phrase is not None:
-            return self.phrase
-        match self.kind:
-            case "number":
-                return f"per {one(self.unit)} of {self.field}"
-            case "ordered categories":
-                return f"per step of {self.field}, from {self.reference} on"
-            case "category":
-                return f"{self.field} is {self.category} and not {self.reference}"
-            case "missing":
-                before = "its middle" if self.reference is None else self.reference
-                return f"{self.field} is missing, compared with {before}"
-            case "intercept":
-                return "intercept"
-            case _:
-                return f"{self.field} is in no list, compared with {self.reference}"
 
 
 def steps_of(names: Sequence[str]) -> str:
@@ -459,12 +439,10 @@ class TableEquation:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON, with a line of words for each coefficient."""
         classes = None if self.classes is None else list(self.classes)
-        terms = [{**asdict(term), "meaning": term.meaning} for term in self.terms]
-        for term in terms:
-            del term["phrase"]
-        if self.log_odds:
-            odds = [{"odds_ratio": term.odds_ratio} for term in self.terms]
-            terms = [term | ratio for term, ratio in zip(terms, odds, strict=True)]
+        terms = [
+            asdict(term) | ({"odds_ratio": term.odds_ratio} if self.log_odds else {})
+            for term in self.terms
+        ]
         return {
             "target": self.target,
             "classes": classes,
@@ -544,13 +522,11 @@ def equation(
     """
     terms: list[Term] = []
     constants = [float(intercept)]
-    rest = [target.scale * float(beta) for beta in coef]
-    for encoder in encoders:
-        width = len(encoder.columns())
-        block, rest = rest[:width], rest[width:]
-        constant, made = _terms(encoder, block)
+    for encoder, block in zip(encoders, places_of_columns(encoders), strict=True):
+        betas = [target.scale * float(beta) for beta in coef[block.start : block.stop]]
+        constant, made = _terms(encoder, betas)
         constants.append(constant / target.scale)
-        terms += (_in_words(term, encoder.field) for term in made)
+        terms += made
     aim = target.encoder.field
     ranked = isinstance(target.encoder, Ranked) and target.classes is None
     return TableEquation(
@@ -563,36 +539,29 @@ def equation(
     )
 
 
-def _in_words(term: Term, field: Field) -> Term:
-    """Return a term that is read by the labels of its categories, where there are any."""
-    if not field.labels:
-        return term
-    words = dict(zip(field.category_names, field.labels, strict=True))
-    category, reference = (words.get(name or "") for name in (term.category, term.reference))
-    return replace(term, phrase=replace(term, category=category, reference=reference).meaning)
-
-
 def _terms(encoder: Encoder, block: Sequence[float]) -> tuple[float, list[Term]]:
     """Return what a field adds to the constant, and its terms."""
-    field, column = encoder.field, encoder.columns()[0]
-    category = reference = phrase = None
-    unit = 1.0
+    field, column, words = encoder.field, encoder.columns()[0], encoder.field.category_words
+    if isinstance(encoder, Indicators):
+        return block[0], list(_against_the_first(field, encoder.levels, block))
+    category = reference = None
+    unit, meaning = 1.0, f"per {one(field.unit)} of {field.name}"
     match encoder:
-        case Indicators():
-            return block[0], list(_against_the_first(field, encoder.levels, block))
         case Scaled(field=DerivedField(way="log")):
-            kind, unit, phrase = DOUBLING, math.log(2.0), f"per doubling of {field.source.name}"
+            kind, unit, meaning = DOUBLING, math.log(2.0), f"per doubling of {field.source.name}"
         case Scaled(field=DerivedField(way="sqrt")):
-            kind, phrase = ROOT, f"per unit of √{field.source.name}"
+            kind, meaning = ROOT, f"per unit of √{field.source.name}"
         case Scaled():
             kind = PER_UNIT
         case Ranked(levels=2):
             kind, (reference, category) = CATEGORY, field.category_names[:2]
+            meaning = f"{field.name} is {words[1]} and not {words[0]}"
         case Ranked():
             kind, reference = PER_STEP, field.category_names[0]
+            meaning = f"per step of {field.name}, from {words[0]} on"
         case _:
             raise TypeError(f"a {type(encoder).__name__} has no known terms")
-    slope, middle, aside = block[0] / column.scale, column.offset, not field.may_be_missing
+    slope, middle = block[0] / column.scale, column.offset
     first = Term(
         field.name,
         kind,
@@ -601,19 +570,25 @@ def _terms(encoder: Encoder, block: Sequence[float]) -> tuple[float, list[Term]]
         reference,
         counts_as=middle / unit,
         unit=field.unit,
-        phrase=phrase,
+        meaning=meaning,
     )
-    missing = [Term(field.name, MISSING, beta, aside=aside) for beta in block[1:]]
+    missing = [_missing(field, beta, None, "its middle") for beta in block[1:]]
     return -slope * middle, [first, *missing]
 
 
 def _against_the_first(field: Field, levels: int, block: Sequence[float]) -> Iterator[Term]:
-    names = field.category_names
-    for name, beta in zip(names[1:], block[1:levels], strict=True):
-        yield Term(field.name, CATEGORY, beta - block[0], name, names[0])
-    if len(block) > levels:
-        beta, aside = block[levels] - block[0], not field.may_be_missing
-        yield Term(field.name, MISSING, beta, reference=names[0], aside=aside)
+    (first, *names), (word, *words) = field.category_names, field.category_words
+    for name, own, beta in zip(names, words, block[1:levels], strict=True):
+        meaning = f"{field.name} is {own} and not {word}"
+        yield Term(field.name, CATEGORY, beta - block[0], name, first, meaning=meaning)
+    for beta in block[levels:]:
+        yield _missing(field, beta - block[0], first, word)
     # A part of a date is in its list, or missing.
     if field.required or not isinstance(field, DerivedField):
-        yield Term(field.name, UNLISTED, -block[0], reference=names[0], aside=True)
+        meaning = f"{field.name} is in no list, compared with {word}"
+        yield Term(field.name, UNLISTED, -block[0], None, first, aside=True, meaning=meaning)
+
+
+def _missing(field: Field, beta: float, reference: str | None, word: str) -> Term:
+    meaning, aside = f"{field.name} is missing, compared with {word}", not field.may_be_missing
+    return Term(field.name, MISSING, beta, None, reference, aside=aside, meaning=meaning)

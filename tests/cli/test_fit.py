@@ -305,7 +305,7 @@ def test_numbers_without_a_schema(run: Run, folder: Path) -> None:
     refused = command[: command.index("--y-bound")]
     run(*refused).failed_with(2, "error: --schema (begin", "--x-bound and --y-bound must be given")
     (folder / "data.csv").write_text("a,b,y\n1,2,3\n1,red,3\n")
-    run(*command).failed_with(2, "(sensitive)", "line 3, column 'b' holds text")
+    run(*command).failed_with(2, "(sensitive)", "line 3, column 'b' holds no finite number")
 
 
 def test_no_range_at_all(run: Run, folder: Path) -> None:
