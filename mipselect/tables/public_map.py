@@ -31,7 +31,7 @@ from mipselect.tables.encoders import (
     target_of,
 )
 from mipselect.tables.fields import IGNORED, ROLE, Field
-from mipselect.tables.schema import TableSchema, unit_of
+from mipselect.tables.schema import TableSchema, unit_of, uses_of
 from mipselect.validation import (
     LARGEST_SCALE,
     checked_choice,
@@ -298,11 +298,7 @@ class TableQuestion:
 def _map_of(question: TableQuestion, schema: TableSchema, *, scaled: bool) -> PublicMap:
     """Make the map; `schema` is that of the question, with its ranges where they are used."""
     target = question.target
-    if schema.weight_name in (target, *question.always, *question.never):
-        raise InvalidInput(
-            f"{shown(schema.weight_name)} is the survey weight ({ROLE}) and can be neither the "
-            "target nor in always or never; take the role out of the schema to use it otherwise"
-        )
+    schema.refuse_used({schema.weight_name or ""} & set(question.never), "never")
     aimed = schema.field(target, "target")
     require_complete([aimed], scaled=scaled)
     chosen = chosen_encoders(schema, target, question.always, question.never, scaled=scaled)
@@ -324,19 +320,14 @@ def chosen_encoders(
     that are there for derived features, what the schema ignores, the unit and the weight.
     """
     aimed = None if target is None else schema.field(target, "target").source.name
-    schema.refuse_ignored(() if target is None else (target,), "target")
+    schema.refuse_used(() if target is None else (target,), "target")
     kept_in = checked_fields(schema, always, "always", target)
     left_out = checked_fields(schema, never, "never", target)
-    schema.refuse_ignored(kept_in, "always")
+    schema.refuse_used(kept_in, "always")
     both = sorted(kept_in & left_out)
     if both:
         raise InvalidInput(f"a field cannot be in always and in never: {listed(both)}")
-    unit = schema.privacy_unit
-    if unit is not None and unit in {target, *kept_in}:
-        raise InvalidInput(
-            f"the person column {shown(unit)} says whose row it is and cannot be used otherwise"
-        )
-    apart = {*left_out, *schema.only_read, *schema.ignored, target, unit, schema.weight_name}
+    apart = {*left_out, *schema.only_read, *uses_of(schema.fields, schema.privacy_unit), target}
     used = [f for f in schema.features if f.name not in apart and f.source.name != aimed]
     for name in sorted(kept_in - {each.name for each in used}):
         if name in schema.only_read:
@@ -396,7 +387,7 @@ def with_ranges(schema: TableSchema, ranges: Ranges | None) -> TableSchema:
     """
     if not ranges:
         return schema
-    schema.refuse_ignored(ranges, "ranges")
+    schema.refuse_used(ranges, "ranges")
     checked: dict[str, tuple[float, float]] = {}
     for name, ends in ranges.items():
         field = schema.field(name, "ranges")

@@ -177,7 +177,7 @@ def derived_fields(
     InvalidInput
         With the path to what is wrong, and what would be right.
     """
-    known = {field.name: field for field in fields}
+    known, uses = {field.name: field for field in fields}, uses_of(fields, unit)
     made: dict[str, DerivedField] = {}
     for j, entry in enumerate(entries):
         name = checked_name(entry["name"], f"{FEATURES}[{j}].name")
@@ -192,10 +192,9 @@ def derived_fields(
                 f"{where}.from: the table has no field {shown(entry['from'])}"
                 f"{did_you_mean(entry['from'], list(known))}"
             )
-        if source.name == unit or source.role is not None:
-            use = "the person column" if source.name == unit else f"{source.role} ({ROLE})"
+        if source.name in uses:
             raise InvalidInput(
-                f"{where}.from: {shown(source.name)} is {use}; nothing is made of it"
+                f"{where}.from: {shown(source.name)} is {uses[source.name]}; nothing is made of it"
             )
         made[name] = _derived(entry, source, where)
     return tuple(made.values())
@@ -518,14 +517,11 @@ class TableSchema:
         """The fields that are never features; nothing is read of them, and they may be lacking."""
         return tuple(field.name for field in self.fields if field.role == IGNORED)
 
-    def refuse_ignored(self, names: Collection[str], what: str) -> None:
-        """Raise `InvalidInput` for a field that is ignored; `what` is what it would be."""
-        for name in self.ignored:
+    def refuse_used(self, names: Collection[str], what: str) -> None:
+        """Raise `InvalidInput` for a field that is no feature; `what` is what it would be."""
+        for name, use in uses_of(self.fields, self.privacy_unit).items():
             if name in names:
-                raise InvalidInput(
-                    f"{what}: {shown(name)} is ignored by the schema ({ROLE}); take the role out "
-                    "of the schema to use it"
-                )
+                raise InvalidInput(f"{what}: {shown(name)} is {use} and cannot be used otherwise")
 
     @property
     def weight(self) -> Field | None:
@@ -543,6 +539,13 @@ class TableSchema:
             if field.name == name:
                 return field
         raise InvalidInput(f"{what}: {unknown_name(name, [field.name for field in self.features])}")
+
+
+def uses_of(fields: Sequence[Field], unit: str | None) -> dict[str, str]:
+    """Say what fields are for that are no features, by their names."""
+    roles = {IGNORED: f"ignored by the schema ({ROLE})", WEIGHT: f"the survey weight ({ROLE})"}
+    uses = {field.name: roles[field.role] for field in fields if field.role is not None}
+    return uses if unit is None else uses | {unit: f"the person column ({PRIVACY_UNIT})"}
 
 
 def _check_weight(fields: Sequence[Field], unit: str | None) -> None:

@@ -410,7 +410,7 @@ CASES: list[Case] = [
     tables("a bad byte in another column", b"a,b,y,n\n1,2,3,x\n1,2,3,\xe9\n", "line 3",
            "save the file as UTF-8", more=("--features", "a,b")),
     tables("a bad byte in the header", b"a,b\xe9,c,y\n1,2,3,4\n", "the header", "UTF-8"),
-    tables("a value", "a,b,y\n1,red,3\n", "(sensitive)", "line 2, column 'b' holds text"),
+    tables("a value", "a,b,y\n1,red,3\n", "(sensitive)", "line 2, column 'b' holds no finite"),
     tables("40,000 columns without the target", ",".join(f"c{j}" for j in range(40_000)) + "\n1\n",
            "there is no column y", "39980 more"),
     tables("escape sequences in names", "\x1b[31ma,b,c\n1,2,3\n", "\\x1b[31ma"),
