@@ -131,26 +131,38 @@ def test_counts_coefficients_and_odds_are_those_of_the_files(run: Run, made: Pat
         assert row[3] == f"odds {'higher' if found['coefficient'] > 0 else 'lower'}; no interval"
 
 
-def test_what_was_spent_is_the_sum_and_what_the_ledger_says(run: Run, made: Path) -> None:
-    ledger = Ledger.open(made / "study.ledger")
-    done = run("report", *files(made), "--ledger", made / "study.ledger", "--json")
-    report = done.report
+def test_what_was_spent_is_the_sum_and_what_the_ledger_says(
+    run: Run, made: Path, tmp_path: Path
+) -> None:
+    books, other = made / "study.ledger", tmp_path / "other.ledger"
+    ledger, asked = Ledger.open(books), ("report", *files(made), "--ledger")
+    report = run(*asked, books, "--json").report
     total = compose([Guarantee(4.0), Guarantee(12.0, 1e-6), Guarantee(10.0), Guarantee(0.5)],
                     "replace-one")  # fmt: skip
     assert (report["sensitive"], report["private"], report["warnings"]) == (False, True, [])
     assert (report["guarantee"]["epsilon"], report["guarantee"]["delta"]) == (26.5, 1e-6)
     assert (ledger.spent.epsilon, ledger.spent.delta) == (total.epsilon, total.delta)
     assert report["remaining"] == ledger.remaining.to_dict()
-    text = run("report", *files(made), "--ledger", made / "study.ledger").out
+    text = run(*asked, books).out
     (account,) = (t for t in markdown_tables(text) if t[0][0] == "ledger study.ledger")
     assert [row[1:] for row in account[2:]] == [["50", "1e-05"], ["26.5", "1e-06"],
                                                 ["23.5", "9e-06"]]  # fmt: skip
     assert "not in this report" not in text
-    some = run("report", *files(made, "fields"), "--ledger", made / "study.ledger").out
+    some = run("report", *files(made, "fields"), "--ledger", books).out
     assert "3 charges of the ledger are not in this report." in some
-    for entry in ledger.entries:
-        assert entry.time not in text
+    assert not any(entry.time in text for entry in ledger.entries)
     assert "drawn" not in str(account)
+    # The terminal says too that a ledger is another one.
+    run("ledger", "create", other, "--epsilon", "9")
+    for way in (("--json",), ("--output", tmp_path / "r.html")):
+        wrong, right = run(*asked, other, *way), run(*asked, books, *way, "--replace")
+        assert (right.code, right.err, wrong.code) == (0, "", 0)
+        (line,) = wrong.err.splitlines()
+        assert line.startswith("mipselect: warning: other.ledger has no row for fields.json, ")
+        assert line.endswith(": it is another ledger.")
+    copy = tmp_path / "books.md"
+    copy.write_bytes(books.read_bytes())
+    run(*asked, copy, "--output", copy).failed_with(2, "would be replaced")
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "seeded"])
@@ -172,58 +184,8 @@ def test_html_says_the_same_and_loads_nothing(
             assert words.replace("[arXiv", "arXiv").replace("[doi", "doi").rstrip("]") in page.text
 
 
-def test_markdown_is_printed_or_written(run: Run, made: Path, tmp_path: Path) -> None:
-    output = tmp_path / "r.md"
-    done = run("report", *files(made), "--output", output)
-    assert done.out == (
-        f"{output}: a report on fields.json, numbers.json, classes.json and quality.json, "
-        "ε = 26.5, δ = 1e-06 in all\n"
-    )
-    assert output.read_text() == run("report", *files(made)).out
-
-
 def test_a_file_is_given_once(run: Run, made: Path) -> None:
     run("report", *files(made, "fields", "numbers", "fields")).failed_with(2, "is given twice")
-
-
-def test_fits_without_a_model_are_two_releases(run: Run, here: Path) -> None:
-    # Both private tests fail, so that the models are equal to the letter.
-    common = ("--target", "stay", "--never", "died", "--support-size", "4", "--epsilon", "1")
-    tukey = (*common, "--regression", "tukey", "--delta", "1e-6", "--schema", here / "schema.json")
-    charged = (*tukey, "--ledger", here / "study.ledger")
-    few = written(here / "few.csv", rows(60))
-    for name in ("first", "second"):
-        assert run("fit", few, *charged, "--output", here / f"{name}.json").code == 0
-    models = [json.loads(path.read_text())["model"] for path in files(here, "first", "second")]
-    assert models[0] == models[1]
-    assert models[0]["coefficients"] is None
-    report = run("report", *files(here, "first", "second"), "--json").report
-    assert (report["guarantee"]["epsilon"], report["notes"]) == (2.0, [])
-
-
-def test_files_of_one_name_are_told_apart(run: Run, here: Path) -> None:
-    other = here / "other" / "fields.json"
-    other.parent.mkdir()
-    other.write_bytes((here / "numbers.json").read_bytes())
-    report = run("report", here / "fields.json", other, "--json").report
-    assert [one["file"] for one in report["releases"]] == ["fields.json", "fields.json (2)"]
-    assert "other" not in run("report", here / "fields.json", other).out[:300]
-
-
-@pytest.mark.parametrize("way", [("--json",), ("--output", "r.html")])
-def test_the_terminal_says_too_that_a_ledger_is_another_one(
-    run: Run, made: Path, tmp_path: Path, way: tuple[str, ...]
-) -> None:
-    books = tmp_path / "other.ledger"
-    run("ledger", "create", books, "--epsilon", "9")
-    if "--output" in way:
-        way = (way[0], str(tmp_path / way[1]))
-    wrong = run("report", *files(made), "--ledger", books, *way)
-    right = run("report", *files(made), "--ledger", made / "study.ledger", *way, "--replace")
-    assert (right.code, right.err, wrong.code) == (0, "", 0)
-    (line,) = wrong.err.splitlines()
-    assert line.startswith("mipselect: warning: other.ledger has no row for fields.json, ")
-    assert line.endswith(": it is another ledger.")
 
 
 def test_a_seeded_release_is_marked_and_its_report_is_for_its_owner(
@@ -274,30 +236,6 @@ def test_a_release_of_an_instance_and_a_stored_model(run: Run, folder: Path) -> 
     assert "release.json and saved.json were charged to no ledger" in done.out
     assert "2 fields in the model: x0, x1." in done.out
     assert "per unit of x0" in done.out
-
-
-def test_ranges_that_nobody_stated_are_told_with_their_cost(run: Run, tmp_path: Path) -> None:
-    table, model = tmp_path / "t.csv", tmp_path / "m.json"
-    x = np.random.default_rng(0).uniform(0.0, 9.0, 2000)
-    table.write_text("\n".join(["x,y", *(f"{v:.3f},{2 * v:.3f}" for v in x)]) + "\n")
-    fit = ("fit", table, "--target", "y", "--support-size", "1", "--epsilon", "8")
-    assert run(*fit, "--output", model).code == 0
-    drawn = ModelRelease.load(tmp_path / "m.json").drawn_ranges
-    assert {each["field"] for each in drawn} == {"x", "y"}
-    text = run("report", model).out
-    for each in drawn:
-        ends = f"{each['minimum']:.4g} to {each['maximum']:.4g}"
-        assert f"The range of {each['field']}, {ends}, was found privately, with ε = " in text
-
-
-@pytest.mark.parametrize("depth", [960, 3_000])
-def test_what_is_nested_deeply_is_one_line_or_harmless(run: Run, here: Path, depth: int) -> None:
-    path = here / "fields.json"
-    deep = '{"a":' * depth + "1" + "}" * depth
-    path.write_text(path.read_text().rstrip()[:-1] + f', "more": {deep}}}')
-    done = run("report", path)
-    if done.code != 0:
-        done.failed_with(2, f"{path}: ", "nested too deeply")
 
 
 def leaves(content: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -366,61 +304,23 @@ def test_names_from_a_hostile_schema_stay_letters(run: Run, tmp_path: Path) -> N
     assert not re.search(r"(?<!\\)<|(?<!\\)\]\(http:", text)
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        ("", "not valid JSON"),
-        ("[" * 100_000, "nested too deeply"),
-        ('{"private": NaN}', "NaN is no number"),
-        ('{"private": true, "private": true}', "stands twice"),
-        ("[]", "must be a JSON object"),
-        ("{}", "private is missing"),
-        ('{"private": 1, "sensitive": false}', "private must be true or false, got 1"),
-        ('{"private": true, "sensitive": false}', "is no release that a report has words for"),
-        ('{"private": true, "sensitive": false, "model": {}}', "not a stored model"),
-        (
-            '{"private": true, "sensitive": false, "releases": []}',
-            "'guarantee_of_one_draw' is missing",
-        ),
-    ],
-)
-def test_what_is_no_release(run: Run, tmp_path: Path, content: str, words: str) -> None:
-    path = tmp_path / "r.json"
-    path.write_text(content)
-    run("report", path).failed_with(2, f"{path}: ", words)
-
-
 CHEAP = Guarantee(3.9).to_dict()
-WRONG: list[tuple[str, dict[str, Any], str]] = [
-    ("seeded", {"private": True, "sensitive": False}, "private contradicts its guarantee"),
-    ("fields", {"guarantee_of_all_draws": CHEAP}, "contradict each other"),
-    ("fields", {"guarantee_of_one_draw": Guarantee(0.1).to_dict()}, "contradict each other"),
-    ("fields", {"guarantee_of_all_draws": {"epsilon": 1.0}}, "'delta' is missing"),
-    ("quality", {"guarantee": CHEAP}, "contradict each other"),
-    ("quality", {"quality.measures.0": {"name": "R²"}}, "quality.measures[0] lacks"),
-    ("numbers", {"model.statistics.gradients": []}, "numbers.json: the nu"),
-    ("fields", {"titles": [1]}, "titles must be"),
-    ("fields", {"sizes": []}, "sizes must be"),
-    ("fields", {"releases": []}, "no draws"),
-    ("fields", {"releases": 5}, "fields.json: "),
-    ("fields", {"method": 5}, "method"),
-    ("fields", {"method": "a\nb"}, "method"),
-    ("fields", {"n": "many"}, "n must be"),
-    ("fields", {"ridge": 1e999}, "not valid JSON"),
-]
 
 
-@pytest.mark.parametrize(("kind", "changes", "words"), WRONG)
-def test_what_is_wrong_in_a_release(
-    run: Run, here: Path, kind: str, changes: dict[str, Any], words: str
-) -> None:
-    path = here / f"{kind}.json"
-    content = json.loads(path.read_text())
-    for key, value in changes.items():
-        place = tuple(int(step) if step.isdigit() else step for step in key.split("."))
-        content = with_value(content, place, value)
-    path.write_text(json.dumps(content))
-    run("report", path).failed_with(2, words)
+def test_what_is_wrong_in_a_release(run: Run, here: Path) -> None:
+    path = here / "r.json"
+    for text, words in NO_RELEASES:
+        path.write_text(text)
+        run("report", path).failed_with(2, f"{path}: ", words)
+    for kind, changes, words in WRONG_RELEASES:
+        content = json.loads((here / f"{kind}.json").read_text())
+        for key, value in changes.items():
+            place = tuple(int(step) if step.isdigit() else step for step in key.split("."))
+            content = with_value(content, place, value)
+        path = here / "wrong" / f"{kind}.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(content))
+        run("report", path).failed_with(2, words)
 
 
 def test_a_report_is_replaced_whole_or_not_at_all(run: Run, here: Path) -> None:
@@ -443,55 +343,6 @@ def release(run: Run, folder: Path) -> Path:
     return output
 
 
-def test_boards_are_told_what_was_done(run: Run, release: Path) -> None:
-    text = run("report", release).out
-    for words in ("Pure differential privacy", "ρ = 1", "2 independent draws", "rows: 20"):
-        assert words in text
-    assert text.count("TO BE FILLED IN") == len(FACTS)
-
-
-def test_facts_fill_the_blanks(run: Run, release: Path, folder: Path) -> None:
-    facts, page = folder / "facts.toml", folder / "r.html"
-    facts.write_text('"Data curator" = "the <clinic>,\\n | ward 3"\n"Intended use" = ""\n')
-    text = run("report", release, "--facts", facts).out
-    assert r"| Data curator | the \<clinic\>, \| ward 3 |" in text
-    assert text.count("TO BE FILLED IN") == len(FACTS) - 1
-    assert run("report", release, "--facts", facts, "--output", page).code == 0
-    assert "the &lt;clinic&gt;, | ward 3" in page.read_text()
-    assert page.read_text().count("TO BE FILLED IN") == len(FACTS) - 1
-
-
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [
-        ('"Data curatr" = "a"', "did you mean 'Data curator'?"),
-        ('"Data curator" = 1', "must be a text, got 1"),
-        ("Data curator", "not valid TOML"),
-        ('"Data" = "another table"', "is no blank of a report"),
-        ('"Data curator" = "\\u0007"', "one printable line"),
-    ],
-)
-def test_wrong_facts_are_told(
-    run: Run, release: Path, folder: Path, content: str, says: str
-) -> None:
-    facts = folder / "facts.toml"
-    facts.write_text(content)
-    run("report", release, "--facts", facts).failed_with(2, str(facts), says)
-
-
-def test_under_add_remove_the_number_of_rows_is_left_out(run: Run, release: Path) -> None:
-    report = json.loads(release.read_text())
-    for entry in (report, *report["releases"]):
-        for name in ("guarantee", "guarantee_of_one_draw", "guarantee_of_all_draws"):
-            if name in entry:
-                entry[name]["relation"] = "add-remove"
-    release.write_text(json.dumps(report))
-    text = run("report", release).out
-    assert "adding or removing one row" in text
-    assert "20 rows" not in text
-    assert not re.search(r"\brows: |sensitivity: ", text)
-
-
 def test_two_draws_of_fields_are_said_to_be_two(run: Run, here: Path) -> None:
     both = [here / "fields.json", here / "numbers.json"]
     said = "fields.json and numbers.json are two draws of fields for stay, each random by itself"
@@ -507,12 +358,6 @@ def test_two_draws_of_fields_are_said_to_be_two(run: Run, here: Path) -> None:
     changed(both[0], releases=[draw | other for draw in drawn])
     assert "They name different fields, and none of them" in run("report", *both).out
     assert "draws of fields for" not in run("report", both[1], here / "classes.json").out
-
-
-def test_its_ledger_is_not_replaced(run: Run, here: Path) -> None:
-    one, books = here / "fields.json", here / "books.md"
-    books.write_bytes((here / "study.ledger").read_bytes())
-    run("report", one, "--ledger", books, "--output", books).failed_with(2, "would be replaced")
 
 
 def test_nothing_but_the_release_is_in_it(run: Run, here: Path) -> None:
@@ -539,3 +384,109 @@ def test_the_hash_of_a_file_is_that_of_what_was_read(
 
     monkeypatch.setattr(release_file, "parsed", replaced)
     assert release_file.read_release(path).digest == sha256(content).hexdigest()
+
+
+def test_every_file_has_a_name_and_costs_of_its_own(run: Run, here: Path) -> None:
+    output = here / "r.md"
+    assert run("report", *files(here), "--output", output).out == (
+        f"{output}: a report on fields.json, numbers.json, classes.json and quality.json, "
+        "ε = 26.5, δ = 1e-06 in all\n"
+    )
+    assert output.read_text() == run("report", *files(here)).out
+    other = here / "other" / "fields.json"
+    other.parent.mkdir()
+    other.write_bytes((here / "numbers.json").read_bytes())
+    report = run("report", here / "fields.json", other, "--json").report
+    assert [one["file"] for one in report["releases"]] == ["fields.json", "fields.json (2)"]
+    assert "other" not in run("report", here / "fields.json", other).out[:300]
+    # Fits without a model are two releases: both private tests fail, so the models are equal.
+    tukey = ("--target", "stay", "--never", "died", "--support-size", "4", "--epsilon", "1")
+    tukey += ("--regression", "tukey", "--delta", "1e-6", "--schema", here / "schema.json")
+    few, two = written(here / "few.csv", rows(60)), files(here, "first", "second")
+    for path in two:
+        asked = ("fit", few, *tukey, "--ledger", here / "study.ledger", "--output", path)
+        assert run(*asked).code == 0
+    models = [json.loads(path.read_text())["model"] for path in two]
+    assert models[0] == models[1]
+    assert models[0]["coefficients"] is None
+    report = run("report", *two, "--json").report
+    assert (report["guarantee"]["epsilon"], report["notes"]) == (2.0, [])
+
+
+PUBLIC = '{"private": true, "sensitive": false'
+
+
+NO_RELEASES = [
+    ("", "not valid JSON"),
+    ("[" * 100_000, "nested too deeply"),
+    ('{"private": NaN}', "NaN is no number"),
+    ('{"private": true, "private": true}', "stands twice"),
+    ("[]", "must be a JSON object"),
+    ("{}", "private is missing"),
+    ('{"private": 1, "sensitive": false}', "private must be true or false, got 1"),
+    (PUBLIC + "}", "is no release that a report has words for"),
+    (PUBLIC + ', "model": {}}', "not a stored model"),
+    (PUBLIC + ', "releases": []}', "'guarantee_of_one_draw' is missing"),
+    (PUBLIC + ', "more": ' + '{"a":' * 3000 + "1" + "}" * 3001, "nested too deeply"),
+]
+
+
+WRONG_RELEASES: list[tuple[str, dict[str, Any], str]] = [
+    ("seeded", {"private": True, "sensitive": False}, "private contradicts its guarantee"),
+    ("fields", {"guarantee_of_all_draws": CHEAP}, "contradict each other"),
+    ("fields", {"guarantee_of_one_draw": Guarantee(0.1).to_dict()}, "contradict each other"),
+    ("fields", {"guarantee_of_all_draws": {"epsilon": 1.0}}, "'delta' is missing"),
+    ("quality", {"guarantee": CHEAP}, "contradict each other"),
+    ("quality", {"quality.measures.0": {"name": "R²"}}, "quality.measures[0] lacks"),
+    ("numbers", {"model.statistics.gradients": []}, "numbers.json: the nu"),
+    ("fields", {"titles": [1]}, "titles must be"),
+    ("fields", {"sizes": []}, "sizes must be"),
+    ("fields", {"releases": []}, "no draws"),
+    ("fields", {"releases": 5}, "fields.json: "),
+    ("fields", {"method": 5}, "method"),
+    ("fields", {"method": "a\nb"}, "method"),
+    ("fields", {"n": "many"}, "n must be"),
+    ("fields", {"ridge": 1e999}, "not valid JSON"),
+]
+
+
+FACTS_TOLD = '"Data curator" = "the <clinic>,\\n | ward 3"\n"Intended use" = ""\n'
+
+
+WRONG_FACTS = [
+    ('"Data curatr" = "a"', "did you mean 'Data curator'?"),
+    ('"Data curator" = 1', "must be a text, got 1"),
+    ("Data curator", "not valid TOML"),
+    ('"Data" = "another table"', "is no blank of a report"),
+    ('"Data curator" = "\\u0007"', "one printable line"),
+]
+
+
+def test_boards_are_told_what_was_done_and_facts_fill_the_blanks(
+    run: Run, release: Path, folder: Path
+) -> None:
+    text, facts, page = run("report", release).out, folder / "facts.toml", folder / "r.html"
+    for words in ("Pure differential privacy", "ρ = 1", "2 independent draws", "rows: 20"):
+        assert words in text
+    assert text.count("TO BE FILLED IN") == len(FACTS)
+    facts.write_text(FACTS_TOLD)
+    text = run("report", release, "--facts", facts).out
+    assert r"| Data curator | the \<clinic\>, \| ward 3 |" in text
+    assert text.count("TO BE FILLED IN") == len(FACTS) - 1
+    assert run("report", release, "--facts", facts, "--output", page).code == 0
+    assert "the &lt;clinic&gt;, | ward 3" in page.read_text()
+    assert page.read_text().count("TO BE FILLED IN") == len(FACTS) - 1
+    for content, says in WRONG_FACTS:
+        facts.write_text(content)
+        run("report", release, "--facts", facts).failed_with(2, str(facts), says)
+    # Under add-remove the number of rows is left out.
+    report = json.loads(release.read_text())
+    for entry in (report, *report["releases"]):
+        for name in ("guarantee", "guarantee_of_one_draw", "guarantee_of_all_draws"):
+            if name in entry:
+                entry[name]["relation"] = "add-remove"
+    release.write_text(json.dumps(report))
+    text = run("report", release).out
+    assert "adding or removing one row" in text
+    assert "20 rows" not in text
+    assert not re.search(r"\brows: |sensitivity: ", text)
