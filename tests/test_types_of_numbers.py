@@ -32,7 +32,7 @@ from mipselect.selectors import (
 )
 from mipselect.selectors.kendall import Rankings
 from mipselect.tables import TableSchema
-from mipselect.tables.moments import Moments, columns
+from mipselect.tables.moments import ArrayColumns, Moments
 
 ROW = 3
 """The one that is replaced."""
@@ -97,7 +97,7 @@ LAYOUTS: dict[str, dict[str, Any]] = {
     "one bound": {"x_bound": BOUND},
     "bounds": {"x_bound": [0.1, 0.7, 1.0 / 3.0, 3.0, 1e-7, 0.2]},
     "groups": {"x_bound": [0.1, 0.7, 0.3], "groups": GROUPS},
-    "always": {"x_bound": 0.1, "always": [[0, 5], 2], "always_bound": 0.7, "intercept": True},
+    "always": {"x_bound": 0.1, "always": [[0, 5], 2], "intercept": True},
 }
 
 
@@ -155,7 +155,7 @@ class Seen:
             (Layout, "clipped"),
             (sis, "on_grid"),
             (regression_rows.RowMap, "__call__"),
-            (columns.ArrayColumns, "rows"),
+            (ArrayColumns, "rows"),
         ):
             self._watch(monkeypatch, owner, name)
 

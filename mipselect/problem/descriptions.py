@@ -1,7 +1,7 @@
 """Descriptions of stored instances: what a TOML file says of a problem and its data.
 
     [instance]  support_size, x_bound, y_bound, coef_bound, ridge; optional: loss, description,
-                groups, always, intercept, always_bound
+                groups, always, intercept
     [data]      source, and the keys of that source; a new source is a loader and an entry of
                 `SOURCES`
     [expected]  optional: support, value; optional in it: level_values
@@ -209,7 +209,7 @@ SOURCES = {
 
 INSTANCE_KEYS = dict.fromkeys(("support_size", "x_bound", "y_bound", "coef_bound", "ridge"))
 OPTIONAL_KEYS = {
-    **dict.fromkeys(("loss", "groups", "always", "intercept", "always_bound")),
+    **dict.fromkeys(("loss", "groups", "always", "intercept")),
     "description": TEXT,
 }
 EXPECTED_KEYS = {

@@ -72,12 +72,10 @@ class Instance(OfProblem):
         The columns of every feature, as indices or names; disjoint, and with `always` all of
         them. A mapping names the features. Default: every column that is not always in.
     always : sequence of int or str, optional
-        Columns that are in whatever is chosen. A sequence within it is bounded as one, as the
-        indicators of a category are.
+        Columns that are in whatever is chosen, each clipped to the largest `x_bound`. A sequence
+        within it is bounded as one, as the indicators of a category are.
     intercept : bool
         Whether a column of ones is always in.
-    always_bound : float, optional
-        Bound of every entry of `always`; default the largest `x_bound`.
 
     Attributes
     ----------
@@ -142,7 +140,6 @@ class Instance(OfProblem):
         groups: Groups = None,
         always: Always = None,
         intercept: bool = False,
-        always_bound: float | None = None,
     ) -> None:
         problem, rows = problem_with_rows(
             X,
@@ -153,7 +150,6 @@ class Instance(OfProblem):
             always=always,
             intercept=intercept,
             x_bound=x_bound,
-            always_bound=always_bound,
             loss=loss,
             y_bound=y_bound,
             coef_bound=coef_bound,

@@ -79,7 +79,7 @@ class Layout:
     def always_bound(self) -> float:
         """`always_limit`; `InvalidInput` where it is missing."""
         if self.always_limit is None:
-            raise missing("always_bound")
+            raise missing("x_bound")
         return self.always_limit
 
     def require_scales(self) -> None:
@@ -189,7 +189,6 @@ def laid_out(
     always: Always,
     intercept: bool = False,
     x_bound: float | Sequence[float] | None = None,
-    always_bound: float | None = None,
 ) -> Layout:
     """Check all of it; see `Instance` for what it means.
 
@@ -210,10 +209,6 @@ def laid_out(
     else:
         feature_names = tuple(_joined([names[j] for j in group]) for group in chosen)
     limits = None if x_bound is None else _bounds(x_bound, chosen)
-    if always_bound is not None:
-        always_bound = checked_scale(always_bound, "always_bound")
-    elif limits is not None:
-        always_bound = float(limits.max())
     return Layout(
         chosen,
         constant,
@@ -221,7 +216,7 @@ def laid_out(
         checked_feature_names(feature_names, len(chosen)),
         names,
         limits,
-        always_bound,
+        None if limits is None else float(limits.max()),
     )
 
 

@@ -138,7 +138,6 @@ class Problem:
         always: Always = None,
         intercept: bool = False,
         x_bound: float | Sequence[float] | None = None,
-        always_bound: float | None = None,
         loss: str | Loss | None = "squared",
         **others: Any,
     ) -> Problem:
@@ -159,7 +158,6 @@ class Problem:
             always=always,
             intercept=intercept,
             x_bound=x_bound,
-            always_bound=always_bound,
         )
         law = None if loss is None else checked_loss(loss)
         return cls(layout=layout, support_size=support_size, loss=law, **others)

@@ -10,7 +10,7 @@ from mipselect.errors import InvalidInput
 BLOCKS, R2, LOSS = "blocks", "block-r2", "loss"
 SCORES = (BLOCKS, R2, LOSS)
 
-RANGES = ("x_bound", "y_bound", "always_bound", "ranges")
+RANGES = ("x_bound", "y_bound", "ranges")
 SCALES = ("coef_bound", "ridge")
 OF_BLOCKS = ("block_rows", "partitions", "partition_seed")
 """Names of the arguments of `Blocks.of`: those of instances, scores and files."""

@@ -393,7 +393,7 @@ def _of_the_loss(selector: PrivateSelector) -> dict[str, Any]:
     """
     told = [
         name
-        for name in ("x_bound", "y_bound", "groups", "always", "always_bound")
+        for name in ("x_bound", "y_bound", "groups", "always")
         if getattr(selector, name, None) is not None
     ]
     if told:

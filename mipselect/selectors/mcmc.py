@@ -216,11 +216,6 @@ class MCMCSelector(RowsSelector):
         check=checked_scale,
     )
     intercept: bool = parameter("bool", "Whether a column of ones is always in.", default=False)
-    always_bound: float | None = parameter(
-        "float, optional",
-        "Bound of the columns that are always in; default the largest `x_bound`.",
-        default=None,
-    )
     n_steps: int = parameter(
         "int",
         "How long the chain runs.",
@@ -242,7 +237,7 @@ class MCMCSelector(RowsSelector):
     def _asked(self) -> dict[str, Any]:
         given = self._public("x_bound", "y_bound", "coef_bound")
         del given["coef_bound"]
-        return {"intercept": self.intercept, "always_bound": self.always_bound, **given}
+        return {"intercept": self.intercept, **given}
 
     def radius_of(self, problem: Problem) -> float:
         """Return B, the bound of the coefficients."""

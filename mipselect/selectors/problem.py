@@ -108,11 +108,6 @@ class ProblemSelector(PrivateSelector):
         "str or Loss", 'See `Instance`. With "hinge" y holds two classes.', default="squared"
     )
     intercept: bool = parameter("bool", "Whether a column of ones is always in.", default=False)
-    always_bound: float | None = parameter(
-        "float, optional",
-        "Bound of the columns that are always in; default the largest `x_bound`.",
-        default=None,
-    )
 
     @property
     def guarantee(self) -> Guarantee:
@@ -130,7 +125,7 @@ class ProblemSelector(PrivateSelector):
         score: str | None = vars(self)["score"]
         if score is not None:
             return score
-        given = [getattr(self, name) for name in (*BOUNDS, "always_bound")]
+        given = [getattr(self, name) for name in BOUNDS]
         stated = any(value is not None for value in given) or self.intercept
         return LOSS if stated or self.loss != "squared" else None
 
@@ -249,7 +244,6 @@ class ProblemSelector(PrivateSelector):
             groups=self.groups,
             always=self.always,
             intercept=self.intercept,
-            always_bound=self.always_bound,
             **{"y_bound": 1.0, **self._public(*needed)},
         )
 

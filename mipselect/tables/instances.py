@@ -74,7 +74,6 @@ def layout_of_table(public: PublicMap, *, intercept: bool, bound: float | None) 
         always=public.blocks[len(names) :],
         intercept=intercept,
         x_bound=bound,
-        always_bound=bound,
     )
 
 

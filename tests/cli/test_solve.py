@@ -274,13 +274,12 @@ def test_solvers_agree(run: Run) -> None:
 
 
 WRONG = [
-    ("x_bound = [1.0", 'x_bound = ["1"', "x_bound must be a number, or a list of numbers"),
+    ("x_bound = [1.0", 'x_bound = ["1"', "x_bound[0] must be a finite number > 0"),
     ("x_bound = [1.0, ", "x_bound = [", "x_bound must be a number, or one per feature, 6; got 5"),
-    ('always = ["age"]', "always = 10", "always must be a list of columns, or of lists"),
+    ('always = ["age"]', "always = 100", "always[0]: columns are 0..10, got 100"),
     ('always = ["age"]', 'always = ["ages"]', "always[0]: there is no column 'ages'"),
     ('always = ["age"]', 'always = ["age", "pulse"]', "column 8 (pulse) is in always[1]"),
-    ("intercept = true", "intercept = 1", "intercept must be true or false"),
-    ('pulse = ["pulse"]', 'pulse = "pulse"', "groups must be a list of lists of columns"),
+    ("intercept = true", "intercept = 1", "intercept must be True or False"),
     ('pulse = ["pulse"]', "pulse = []", "groups[4] has no columns"),
 ]
 

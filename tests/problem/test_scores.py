@@ -21,7 +21,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     *(
         (score, {name: 1.0}, f"{name} does not apply to score '{score}', which uses no range")
         for score in ("blocks", "block-r2")
-        for name in ("x_bound", "y_bound", "always_bound")
+        for name in ("x_bound", "y_bound")
     ),
     ("blocks", {"intercept": True}, "centred blocks: leave out intercept"),
     ("block-r2", {"loss": "hinge"}, "centred blocks: leave out loss"),

@@ -68,7 +68,7 @@ def test_the_loss_follows_from_what_is_given() -> None:
     assert ExponentialSelector().asked_score is None
     assert ExponentialSelector(score="loss").asked_score == "loss"
     assert ExponentialSelector(score="blocks", ridge=2.0).asked_score == "blocks"
-    given: list[dict[str, Any]] = [{name: 1.0} for name in (*BOUNDS, "always_bound")]
+    given: list[dict[str, Any]] = [{name: 1.0} for name in BOUNDS]
     for options in (*given, {"intercept": True}, {"loss": "hinge"}):
         assert ExponentialSelector(**options).asked_score == "loss"
 

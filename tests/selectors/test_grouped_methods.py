@@ -28,7 +28,7 @@ def rows(n: int = 60, seed: int = 0, **changes: Any) -> Table:
     """Columns 4 and 7 are always in."""
     X = np.random.default_rng(seed).normal(size=(n, 8))
     y = 0.5 * X[:, 3] - 0.4 * X[:, 5] + 0.2 * X[:, 2] + 0.3 * X[:, 4]
-    given = {"groups": GROUPS, "always": [4, 7], "always_bound": 1.5, **BOUNDS, **changes}
+    given = {"groups": GROUPS, "always": [4, 7], **BOUNDS, **changes}
     return Table(X, y, given.pop("support_size", 2), **given)
 
 
@@ -99,7 +99,7 @@ def test_the_sensitivity_of_sis_holds_to_the_last_bit(
     groups = [range(i, j) for i, j in pairwise(ends)]
     layout = laid_out(
         int(ends[-1]), None, groups=groups, always=None, intercept=False,
-        x_bound=[0.7, 1.0, 1 / 3], always_bound=None,
+        x_bound=[0.7, 1.0, 1 / 3],
     )  # fmt: skip
     worst = 0.0
     with np.errstate(all="ignore"):
@@ -200,7 +200,7 @@ def test_centred_scores_are_lengths_of_covariances_and_move_by_four_at_most() ->
     groups = [range(0, 1), range(1, 4), range(4, 24)]
     layout = laid_out(
         24, None, groups=groups, always=None, intercept=True,
-        x_bound=[0.7, 1.0, 1 / 3], always_bound=None,
+        x_bound=[0.7, 1.0, 1 / 3],
     )  # fmt: skip
     worst = dict.fromkeys(("replaced", "added"), 0.0)
     with np.errstate(all="ignore"):
@@ -283,7 +283,7 @@ def test_mcmc_fits_all_columns_in_one_ball(intercept: bool) -> None:
     found: Any = given.law(MCMCSelector(epsilon=1.0, coef_bound=0.6))
     assert found.sensitivity == pytest.approx((0.7 + 0.6 * 2.0) ** 2)
     parts = [clipped(given.X[:, g], b) for g, b in zip(GROUPS, BOUNDS["x_bound"], strict=True)]
-    fixed = [clipped(given.X[:, [j]], 1.5) for j in (4, 7)] + [np.ones((25, 1))] * intercept
+    fixed = [clipped(given.X[:, [j]], 2.0) for j in (4, 7)] + [np.ones((25, 1))] * intercept
     for pair in combinations(range(3), 2):
         table = np.hstack([parts[j] for j in pair] + fixed)
         coef = cp.Variable(table.shape[1])

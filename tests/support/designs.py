@@ -172,7 +172,6 @@ def with_loss(base: Instance, loss: str | Loss, dtype: type | None = None) -> In
         groups=base.layout.groups,
         always=base.layout.always,
         intercept=base.layout.intercept,
-        always_bound=base.layout.always_bound,
     )
 
 

@@ -39,7 +39,6 @@ def both(
         support_size=size,
         x_bound=1.0,
         y_bound=1.0,
-        always_bound=1.0,
         coef_bound=one.coef_bound,
         ridge=one.ridge,
         groups=dict(zip(mapped.feature_names, mapped.groups, strict=True)),
