@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import signal
-import subprocess
-import sys
 from hashlib import sha256
 from pathlib import Path
 
@@ -16,7 +13,7 @@ import pytest
 from mipselect.privacy import Ledger
 from mipselect.regression import ModelRelease
 from mipselect.tables import TableSchema
-from tests.support.commandline import LISTENING, TABLE, Outcome, Run
+from tests.support.commandline import TABLE, Outcome, Run
 from tests.support.mapped_tables import map_table
 from tests.support.shared_data import TABLES, wants_data
 from tests.support.stays import rows, written
@@ -364,24 +361,8 @@ def test_a_dry_run_touches_nothing(run: Run, tmp_path: Path) -> None:
     assert "Guarantee: 60-differentially private (pure)" in text
     assert ledger.entries == ()
     assert {file: file.read_bytes() for file in tmp_path.iterdir()} == before
-    fit(run, path, "--dry-run", "--never", "who").failed_with(2, "never: the schema has no")
     path.write_text("id,age\n1,2\n")
     fit(run, path, "--dry-run").failed_with(2, "there is no column")
-
-
-def test_the_ledger_refuses_before_the_table_is_opened(run: Run, table: Path) -> None:
-    file = table.with_name("study.ledger")
-    Ledger.create(file, epsilon=1.0)
-    table.unlink()
-    fit(run, table, "--ledger", file).failed_with(1, "nothing was drawn")
-    other = table.with_name("other.ledger")
-    Ledger.create(other, epsilon=100.0, relation="add-remove")
-    refused = ("--ledger", other, "--relation", "replace-one")
-    fit(run, table, *refused).failed_with(1, "kept under add-remove")
-    pays = table.with_name("pays.ledger")
-    Ledger.create(pays, epsilon=100.0)
-    fit(run, table, "--ledger", pays, "--output", pays).failed_with(2, "would be replaced")
-    fit(run, table, "--ledger", pays).failed_with(2, "no such file")
 
 
 def test_the_relation_of_a_ledger_hides_n_and_what_follows_from_it(
@@ -421,30 +402,6 @@ def test_no_model_is_an_answer_too(run: Run, table: Path, tmp_path: Path) -> Non
     assert (report["has_model"], report["in_units"]) == (False, None)
     run("predict", output, table).failed_with(2, "no model was released")
     assert "a private test found too little in the data" in run("report", output).out
-
-
-@pytest.mark.deep
-def test_an_interrupt_while_searching_charges_nothing(tmp_path: Path) -> None:
-    path = written(tmp_path / "t.csv", rows(20_000))
-    ledger = Ledger.create(tmp_path / "l", epsilon=1.0)
-    searching = "def searching(*_): print('searching', file=sys.stderr, flush=True); time.sleep(99)"
-    program = "\n".join([LISTENING, "import sys, time", "from mipselect.cli import main",
-                         "from mipselect.search import supports", searching,
-                         "supports.find_supports = searching", "sys.exit(main())"])  # fmt: skip
-    command = [sys.executable, "-c", program, "select", path, "--schema", tmp_path / "schema.json"]
-    command += ["--target", "died", "--support-size", "3", "--epsilon", "1", "--loss", "hinge"]
-    command += ["--method", "top-r", "--ledger", tmp_path / "l"]
-    with subprocess.Popen(
-        list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8"
-    ) as process:
-        assert process.stderr is not None
-        assert "Expects that the curator has looked at" in process.stderr.readline()
-        assert process.stderr.readline() == "searching\n"
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=120)
-    assert (process.returncode, out) == (130, "")
-    assert err.startswith("mipselect: error: interrupted")
-    assert ledger.entries == ()
 
 
 @wants_data

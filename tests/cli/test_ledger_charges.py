@@ -17,6 +17,7 @@ from mipselect.cli import charging
 from mipselect.mechanisms import PermuteAndFlip
 from mipselect.privacy import Guarantee, Ledger
 from tests.support.commandline import BOUNDS, LISTENING, Run
+from tests.support.stays import rows, written
 
 
 @pytest.fixture
@@ -38,13 +39,8 @@ def test_select_is_charged_too_and_notes_what_was_asked(run: Run, folder: Path, 
     assert str(folder) not in json.dumps(asked)
 
 
-def test_without_a_ledger_it_says_that_nothing_remembers(run: Run, folder: Path) -> None:
-    command = ("release", folder / "instance.toml", "--epsilon", "1")
-    assert "nothing remembers this release" in run(*command).out
-    assert run(*command, "--json").report["ledger"] is None
-
-
 def test_all_draws_or_none(run: Run, folder: Path, file: Path) -> None:
+    assert "nothing remembers" in run("release", folder / "instance.toml", "--epsilon", "1").out
     ledger = Ledger.create(file, epsilon=2.5)
     command = ("release", folder / "instance.toml", "--epsilon", "1", "--ledger", file)
     run(*command, "--draws", "3").failed_with(1, "asked for ε = 3.0")
@@ -75,24 +71,17 @@ def test_under_add_remove_it_costs_half_and_n_is_not_told(
 def test_a_ledger_in_rho_pays_for_bounded_range(run: Run, folder: Path, file: Path) -> None:
     ledger = Ledger.create(file, rho=0.25, delta=1e-6)
     command = ("release", folder / "instance.toml", "--epsilon", "1", "--ledger", file)
-    assert "ρ = 0.25 left, and would have ρ = 0.125" in run(*command, "--dry-run").out
-    assert run(*command).code == 0
-    # Of two columns by peeling at ½ each: 1/16.
-    kendall = (*command, "--method", "kendall")
-    assert "ρ = 0.125 left, and would have ρ = 0.0625" in run(*kendall, "--dry-run").out
-    assert run(*kendall).code == 0
-    assert ledger.remaining.rho == 0.0625
-    run(*command, "--method", "mcmc").failed_with(1, "counts ρ")
-    run(*command).failed_with(1, "ρ = 0.125, but only ρ = 0.0625")
-
-
-def test_pure_draws_at_once_have_the_rho_of_each(run: Run, folder: Path, file: Path) -> None:
-    ledger = Ledger.create(file, rho=0.25, delta=1e-6)
-    flips = ("release", folder / "instance.toml", "--method", "permute-and-flip", "--draws", 4)
-    command = (*flips, "--epsilon", "0.25", "--ledger", file)
-    assert "ρ = 0.25 left, and would have ρ = 0.125" in run(*command, "--dry-run").out
-    assert run(*command).code == 0
-    assert ledger.remaining.rho == 0.125
+    # Of two columns by peeling at ½ each 1/16, and of four pure draws at ¼ as much.
+    flips = ("--method", "permute-and-flip", "--draws", "2", "--epsilon", "0.25")
+    left = 0.25
+    for more, spent in (((), 0.125), (("--method", "kendall"), 0.0625), (flips, 0.0625)):
+        told = f"ρ = {left:g} left, and would have ρ = {left - spent:g}"
+        assert told in run(*command, *more, "--dry-run").out
+        run(*command, "--method", "mcmc").failed_with(1, "counts ρ")
+        assert run(*command, *more).code == 0
+        left -= spent
+        assert ledger.remaining.rho == left
+    run(*command).failed_with(1, "ρ = 0.125, but only ρ = 0")
 
 
 def test_only_a_ledger_in_rho_keeps_the_exponential_mechanism(
@@ -128,21 +117,30 @@ def test_a_seeded_draw_is_marked_in_the_ledger(run: Run, folder: Path, file: Pat
     assert "all of it together has no guarantee" in shown
 
 
-def test_the_ledger_is_looked_at_before_the_data(run: Run, folder: Path, file: Path) -> None:
-    (folder / "data.csv").unlink()
-    command = ("release", folder / "instance.toml", "--epsilon", "1", "--ledger")
-    run(*command, file).failed_with(2, "no such file; 'mipselect ledger create'")
-    run(*command, folder / "instance.toml").failed_with(2, "not an SQLite file")
+@pytest.mark.parametrize("command", ["release", "fit"])
+def test_the_ledger_is_looked_at_before_the_data(
+    run: Run, folder: Path, file: Path, command: str
+) -> None:
+    if command == "fit":
+        written(folder / "data.csv", rows(60))
+    table = ("--schema", folder / "schema.json", "--target", "stay", "--support-size", "1")
+    source = (folder / "instance.toml",) if command == "release" else (folder / "data.csv", *table)
+    asked = (command, *source, "--epsilon", "1", "--ledger")
+    (folder / "data.csv").rename(folder / "away.csv")
+    run(*asked, file).failed_with(2, "no such file; 'mipselect ledger create'")
+    run(*asked, folder / "instance.toml").failed_with(2, "not an SQLite file")
     Ledger.create(file, epsilon=0.5)
-    run(*command, file).failed_with(1, "nothing was drawn")
-    run(*command, file, "--output", file).failed_with(1, "nothing was drawn")
-
-
-def test_the_ledger_is_not_replaced_by_the_output(run: Run, folder: Path, file: Path) -> None:
-    Ledger.create(file, epsilon=5.0)
-    command = ("release", folder / "instance.toml", "--epsilon", "1", "--ledger", file)
-    run(*command, "--output", file).failed_with(2, "would be replaced")
-    assert Ledger.open(file).entries == ()
+    run(*asked, file).failed_with(1, "nothing was drawn")
+    other, pays = folder / "other.ledger", folder / "pays.ledger"
+    Ledger.create(other, epsilon=100.0, relation="add-remove")
+    of_scores = () if command == "fit" else ("--method", "sis")
+    refused = run(*asked, other, "--relation", "replace-one", *of_scores)
+    refused.failed_with(1, "kept under add-remove")
+    Ledger.create(pays, epsilon=100.0)
+    run(*asked, pays).failed_with(2, "no such file")
+    (folder / "away.csv").rename(folder / "data.csv")
+    run(*asked, pays, "--output", pays).failed_with(2, "would be replaced")
+    assert Ledger.open(pays).entries == ()
 
 
 def interrupted(*_: object, **__: object) -> None:
