@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import signal
-import subprocess
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,7 +15,7 @@ from mipselect.planning import Guesses, plan_fit, plan_selection
 from mipselect.regression import ObjectivePerturbationRegressor, SelectThenRegress
 from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import TableSchema
-from tests.support.commandline import LISTENING, Run
+from tests.support.commandline import Run
 from tests.support.fields import listed
 
 
@@ -177,27 +174,6 @@ def test_the_plot_is_the_same_every_time(run: Run, question: tuple[str | Path, .
         assert words.encode() in first
     run(*question, "--plot", path)
     assert path.read_bytes() == first
-
-
-@pytest.mark.deep
-def test_an_interrupt_ends_it_with_one_line(question: tuple[str | Path, ...]) -> None:
-    code = f"{LISTENING}; import sys; from mipselect.cli import main; sys.exit(main())"
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, *map(str, question), "--tables", "5000", "--epsilon", "1"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stderr is not None
-    assert (
-        "this takes about 600 s, or as long as one simulated table takes"
-        in process.stderr.readline()
-    )
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    assert (process.returncode, out) == (130, "")
-    assert err.splitlines()[-1].startswith("mipselect: error: interrupted")
-    assert "Traceback" not in err
 
 
 @pytest.mark.parametrize(

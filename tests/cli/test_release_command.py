@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from mipselect import Ledger, PermuteAndFlip, errors
+from mipselect import Ledger, errors
 from mipselect.backends.discovery import solver_by_name
 from mipselect.cli.options import parse_sizes
 from mipselect.cli.output import SENSITIVE
 from mipselect.problem.stored import load_instance
-from mipselect.selectors import searched
 from mipselect.validation import sizes_in_words
 from tests.support.commandline import Run
 
@@ -92,25 +91,6 @@ def test_nothing_sensitive_is_printed(run: Run) -> None:
         for secret in (f"{best:.6g}", "rest_bound", "value", "seconds", "effort", SENSITIVE):
             assert secret not in outcome.out
         assert outcome.err == ""
-
-
-@pytest.mark.parametrize(
-    ("error", "message"),
-    [
-        (errors.NotCertified("proven to be at 0.125 or above", bound=0.125), "not certified"),
-        (errors.SolverFailure("status 7 at 0.125"), "the solver failed"),
-    ],
-)
-def test_failures_around_a_release_quote_no_number(
-    run: Run, monkeypatch: pytest.MonkeyPatch, error: Exception, message: str
-) -> None:
-    def give_up(*_: object, **__: object) -> None:
-        raise error
-
-    monkeypatch.setattr(searched, "top_supports", give_up)
-    outcome = run("release", "diabetes", "--epsilon", "1", "--method", "top-r", "--json")
-    outcome.failed_with(1, message, "no budget is spent")
-    assert not re.search(r"\d", outcome.err)
 
 
 def test_a_release_says_what_is_public_about_it(run: Run, folder: Path) -> None:
@@ -208,24 +188,39 @@ def test_the_warning_is_about_the_size_that_is_likeliest(run: Run, folder: Path)
         assert ("near chance" in outcome.err) is blind
 
 
-def test_a_draw_without_enough_time_releases_nothing_and_charges_nothing(
-    run: Run, monkeypatch: pytest.MonkeyPatch
+TOP_R = ("release", "diabetes", "--epsilon", "1", "--method", "top-r", "--json")
+EXACT = ("release", "diabetes", "--epsilon", "1", "--json")
+FAILURES: list[tuple[tuple[str, ...], str, Exception | None, str]] = [
+    (TOP_R, "mipselect.selectors.searched.top_supports",
+     errors.NotCertified("proven to be at 0.125 or above", bound=0.125), "not certified"),
+    (TOP_R, "mipselect.selectors.searched.top_supports",
+     errors.SolverFailure("status 7 at 0.125"), "the solver failed"),
+    (EXACT, "mipselect.PermuteAndFlip.sample",
+     errors.BoundViolated("the bound of its cell 7 by a factor exp(0.125)"),
+     "an error of mipselect"),
+    (("release", "paper-p100", *EXACT[2:], "--time-limit", "1e-9"), "", None,
+     "no exact draw was made within the time limit"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "fails", "error", "message"), FAILURES)
+def test_failures_around_a_release_quote_no_number_and_charge_nothing(
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    command: tuple[str, ...],
+    fails: str,
+    error: Exception | None,
+    message: str,
 ) -> None:
+    def give_up(*_: object, **__: object) -> None:
+        assert error is not None
+        raise error
+
     charged: list[object] = []
     monkeypatch.setattr(Ledger, "spend", lambda *given, **_: charged.append(given))
-    outcome = run("release", "paper-p100", "--epsilon", "1", "--time-limit", "1e-9", "--json")
-    outcome.failed_with(1, "no exact draw was made within the time limit", "no budget is spent")
+    if fails:
+        monkeypatch.setattr(fails, give_up)
+    outcome = run(*command)
+    outcome.failed_with(1, message, "no budget is spent")
     assert not re.search(r"\d", outcome.err)
     assert charged == []
-
-
-def test_a_wrong_bound_releases_nothing_and_says_no_number(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def wrong(*_: object) -> None:
-        raise errors.BoundViolated("the bound of its cell 7 by a factor exp(0.125)")
-
-    monkeypatch.setattr(PermuteAndFlip, "sample", wrong)
-    outcome = run("release", "diabetes", "--epsilon", "1", "--json")
-    outcome.failed_with(1, "an error of mipselect", "no budget is spent")
-    assert not re.search(r"\d", outcome.err)

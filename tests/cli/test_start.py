@@ -41,17 +41,6 @@ def test_nothing_runs_after_the_answer() -> None:
         assert (shown.returncode, b"late" in shown.stdout) == (code, False)
 
 
-@pytest.mark.deep
-@pytest.mark.parametrize("option", ["--help", "--version"])
-def test_help_and_version_load_no_command(option: str) -> None:
-    program = (
-        f"import sys, mipselect.cli; mipselect.cli.main([{option!r}]); "
-        "sys.exit([m for m in ('numpy', 'scipy', 'sklearn') if m in sys.modules] or None)"
-    )
-    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
-    assert (shown.returncode, shown.stderr) == (0, b"")
-
-
 def test_every_public_name_is_there() -> None:
     assert "Instance" in mipselect.__all__
     for name in (*mipselect.__all__, *mipselect._ROOMS):

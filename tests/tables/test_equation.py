@@ -12,53 +12,44 @@ import pyarrow as pa
 import pytest
 
 from mipselect.errors import InvalidInput
-from mipselect.tables import ModelTable, PublicMap, TableSchema
+from mipselect.tables import ModelTable, TableSchema
 from mipselect.tables.encoders import Scaled, equation, in_digits
 from tests.support.fields import listed, numeric, schema_of
 from tests.support.mapped_tables import public_map
 
-CONTENT: dict[str, Any] = {
-    "missingValues": ["", "NA"],
-    "csvw-eo:privacyUnit": "id",
-    "fields": [
-        {"name": "id", "type": "string"},
-        {"name": "age", "type": "integer", "constraints": {"minimum": 18, "maximum": 100}},
-        listed("sex", "f", {"value": "m", "label": "male"}),
-        {"name": "smoker", "type": "boolean", "trueValues": ["yes"], "falseValues": ["no"]},
-        {"name": "stage", "type": "integer", "categories": [1, 2, 4], "categoriesOrdered": True},
-        listed("icd", "E", "I", "missing", "other"),
-        numeric("dose", 0, 5, required=True, missingValues=["-9"], decimalChar=","),
-        {
-            "name": "ward",
-            "type": "string",
-            "constraints": {"enum": ["x", "y", "z"], "required": True},
-        },
-        {"name": "note", "type": "string"},
-        numeric("stay", 0, 60),
-    ],
-}  # fmt: skip
-SCHEMA = TableSchema.of(CONTENT)
+SCHEMA = schema_of(
+    {"name": "id", "type": "string"},
+    numeric("age", 18, 100) | {"type": "integer"},
+    listed("sex", "f", {"value": "m", "label": "male"}),
+    {"name": "smoker", "type": "boolean", "trueValues": ["yes"], "falseValues": ["no"]},
+    {"name": "stage", "type": "integer", "categories": [1, 2, 4], "categoriesOrdered": True},
+    listed("icd", "E", "I", "missing", "other"),
+    numeric("dose", 0, 5, required=True, missingValues=["-9"], decimalChar=","),
+    listed("ward", "x", "y", "z", constraints={"required": True}),
+    numeric("stay", 0, 60),
+    **{"missingValues": ["", "NA"], "csvw-eo:privacyUnit": "id"},
+)
 
 
-def public() -> PublicMap:
-    return public_map(SCHEMA, target="stay", never=["note"])
+def model_of(
+    schema: TableSchema, target: str, features: range | list[int] | None = None
+) -> ModelTable:
+    public = public_map(schema, target=target)
+    return ModelTable.of(schema, public, features or range(len(public.features)))
 
 
 def test_a_model_says_what_it_misses_before_a_row_is_read() -> None:
-    model = ModelTable.of(SCHEMA, public(), [0, 1])
-
     def rows() -> Any:
         pytest.fail("a row was read")
         yield
 
     kinds = pa.schema([("age", pa.int64()), ("other", pa.int64())])
     with pytest.raises(InvalidInput, match="there is no column sex; columns: age, other"):
-        model.batches(pa.RecordBatchReader.from_batches(kinds, rows()))
+        model_of(SCHEMA, "stay", [0, 1]).batches(pa.RecordBatchReader.from_batches(kinds, rows()))
 
 
 def test_terms_say_how_to_read_them() -> None:
-    asked = public()
-    model = ModelTable.of(SCHEMA, asked, range(len(asked.features)))
+    model = model_of(SCHEMA, "stay")
     assert ModelTable.from_dict(model.to_dict()).unit == "id"
     rule = model.equation(np.ones(len(model.column_names)), 0.0)
     meanings = [term.meaning for term in rule.terms]
@@ -99,8 +90,7 @@ def test_terms_of_missing_values_are_listed_where_the_schema_says_that_there_are
         {"name": "y", "type": "number", "constraints": limits},
     ]
     schema = TableSchema.of({"missingValues": ["", "?"], "fields": fields})
-    asked = public_map(schema, target="y")
-    model = ModelTable.of(schema, asked, range(3))
+    model = model_of(schema, "y")
     rule = model.equation(np.arange(1.0, 1.0 + len(model.column_names)), 0.0)
     assert len(rule.terms) == 8
     missing = [term for term in rule.terms if term.kind == "missing"]
@@ -118,41 +108,23 @@ def test_terms_of_missing_values_are_listed_where_the_schema_says_that_there_are
     assert [term["aside"] for term in rule.to_dict()["terms"]] == [t.aside for t in rule.terms]
 
 
-def test_a_rule_without_such_terms_counts_none() -> None:
-    schema = TableSchema.of_numbers({"dose": (0.0, 1.0), "y": (0.0, 1.0)})
-    model = ModelTable.of(schema, public_map(schema, target="y"), [0])
-    rule = model.equation([1.0], 0.0)
-    assert rule.left_out == ""
-    assert len(rule.lines) == 1 + len(rule.terms)
-
-
 def test_a_target_of_ordered_categories_says_that_it_is_a_number() -> None:
-    content = {
-        "fields": [
-            numeric("dose", 0, 1),
-            {"name": "pain", "type": "integer", "categories": [3, 1, 2], "categoriesOrdered": True},
-        ]
-    }
-    schema = TableSchema.of(content)
-    model = ModelTable.of(schema, public_map(schema, target="pain"), [0])
-    rule = model.equation([0.5, 0.0], 0.0)
+    pain = {"name": "pain", "type": "integer", "categories": [3, 1, 2], "categoriesOrdered": True}
+    schema = schema_of(numeric("dose", 0, 1), pain)
+    rule = model_of(schema, "pain").equation([0.5, 0.0], 0.0)
     assert rule.places == ("3", "1", "2")
     assert rule.lines[0] == "pain from 0 (3) to 2 (2) = 0.5"
     assert rule.to_dict()["target_categories"] == ["3", "1", "2"]
-    model = ModelTable.of(schema, public_map(schema, target="dose"), [0])
-    rule = model.equation([0.5, 0.0], 0.0)
+    rule = model_of(schema, "dose").equation([0.5, 0.0], 0.0)
     assert (rule.places, rule.aim, rule.to_dict()["target_categories"]) == ((), "dose", None)
+    # A rule without terms of missing values counts none.
+    bare = TableSchema.of_numbers({"dose": (0.0, 1.0), "y": (0.0, 1.0)})
+    rule = model_of(bare, "y").equation([1.0], 0.0)
+    assert (rule.left_out, len(rule.lines)) == ("", 1 + len(rule.terms))
 
 
 def test_odds_are_multiplied_by_the_exponential_of_a_coefficient() -> None:
-    content = {
-        "fields": [
-            numeric("dose", 0, 10),
-            listed("ill", "no", "yes"),
-        ]
-    }
-    schema = TableSchema.of(content)
-    model = ModelTable.of(schema, public_map(schema, target="ill"), [0])
+    model = model_of(schema_of(numeric("dose", 0, 10), listed("ill", "no", "yes")), "ill")
     rule = model.equation([5.0, 0.0], 0.0, log_odds=True)
     assert [in_digits(ratio, 3) for ratio in (1.0, 1.0004, 0.9999957, 2.7182)] == [
         *("1", "1.0004", "0.999996", "2.72")
@@ -192,22 +164,18 @@ def test_labels_of_categories_are_the_words_of_their_terms() -> None:
     assert (said["category"], said["reference"]) == ("2", "1")
 
 
-NUMBER = {"type": "number", "constraints": {"minimum": 0, "maximum": 100}}
-OF_VALUES = TableSchema.of(
-    {
-        "missingValues": ["", "NA"],
-        "fields": [
-            {"name": "age", **NUMBER},
-            {"name": "dose", "type": "number", "constraints": {**NUMBER["constraints"],  # type: ignore[dict-item]
-                                                               "required": True}},
-            {"name": "smoker", "type": "boolean"},
-            listed("ward", "a", "b", "c"),
-            {"name": "day", "type": "date"},
-            {"name": "y", **NUMBER},
-        ],
-        "mipselect:features": [{"name": "month", "from": "day", "part": "month"}],
-    }
-)  # fmt: skip
+OF_VALUES = schema_of(
+    numeric("age", 0, 100),
+    numeric("dose", 0, 100, required=True),
+    {"name": "smoker", "type": "boolean"},
+    listed("ward", "a", "b", "c"),
+    {"name": "day", "type": "date"},
+    numeric("y", 0, 100),
+    missingValues=["", "NA"],
+    **{"mipselect:features": [{"name": "month", "from": "day", "part": "month"}]},
+)
+
+
 FINE = {"age": "50", "dose": "5", "smoker": "true", "ward": "a", "day": "2020-01-31"}
 MAP = public_map(OF_VALUES, target="y")
 EVERYTHING = range(len(MAP.features))
@@ -232,6 +200,14 @@ def test_each_kind_is_counted_by_field() -> None:
     # A missing category has a column, for the field does not require a value.
     unlisted = [{"smoker": "ja"}, {"ward": "z"}, {"ward": ""}, {"ward": None}]
     assert counts(model, *unlisted) == {"unlisted": {"smoker": 1, "ward": 1}}
+    replaced = model.replaced()
+    table = pa.Table.from_pylist([FINE | {"age": "200", "dose": "?"}] * 2 + [FINE | {"dose": "-1"}])
+    list(model.batches(table, replaced))
+    assert list(replaced.lines) == [
+        "values that cannot be read count as missing: dose in 2 rows",
+        "values outside of the range of the schema count as its nearest end: age in 2 rows, "
+        "dose in 1 row",
+    ]
 
 
 def test_a_narrower_range_of_the_model_is_not_the_one_that_was_stated() -> None:
@@ -248,15 +224,3 @@ def test_a_narrower_range_of_the_model_is_not_the_one_that_was_stated() -> None:
     old = model.to_dict()
     del old["stated_ranges"]
     assert counts(ModelTable.from_dict(old), {"age": "1000"}) == {}
-
-
-def test_a_line_has_the_fields_with_their_rows() -> None:
-    model = ModelTable.of(OF_VALUES, MAP, EVERYTHING)
-    replaced = model.replaced()
-    table = pa.Table.from_pylist([FINE | {"age": "200", "dose": "?"}] * 2 + [FINE | {"dose": "-1"}])
-    list(model.batches(table, replaced))
-    assert list(replaced.lines) == [
-        "values that cannot be read count as missing: dose in 2 rows",
-        "values outside of the range of the schema count as its nearest end: age in 2 rows, "
-        "dose in 1 row",
-    ]
