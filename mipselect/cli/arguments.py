@@ -12,21 +12,16 @@ from mipselect.cli.options import (
     parse_pool_size,
     parse_sizes,
 )
-from mipselect.cli.table_options import ScoreOptions
-from mipselect.errors import InvalidInput, about
-from mipselect.losses import checked_loss
+from mipselect.errors import InvalidInput
 from mipselect.parameters import parameters_of
-from mipselect.problem.scores import LOSS, SCORES, require_together
 from mipselect.selectors import BY_NAME, MistakesSelector
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import asked_sizes
-from mipselect.selectors.problem import ProblemSelector
 from mipselect.selectors.scored import ScoreSelector
-from mipselect.validation import checked_choice, checked_integer, checked_positive
+from mipselect.validation import checked_integer, checked_positive
 
 if TYPE_CHECKING:
     from mipselect.privacy import Ledger
-    from mipselect.problem.block_scores import BlockOptions
 
 
 def check_sizes(method: PrivateSelector, p: int, title: str) -> None:
@@ -92,64 +87,6 @@ def refuse_bounds(bounds: Collection[str], method: PrivateSelector, called: str)
             by_radius = "--mcmc-radius" in flags_of(type(method)) and name != "ridge"
             why = " beside --mcmc-radius" if by_radius else ""
             raise InvalidInput(f"{option_named(name)} does not apply to --method {called}{why}")
-
-
-def chosen_loss(loss: str | None, method: PrivateSelector, called: str) -> dict[str, str]:
-    """Return the loss for a method that has one, squared if none was given; nothing for others.
-
-    Raises
-    ------
-    InvalidInput
-        For a loss that does not exist, or that the method does not know.
-    """
-    if not isinstance(method, ProblemSelector):
-        if loss is not None:
-            raise InvalidInput(f"--loss does not apply to --method {called}")
-        return {}
-    chosen = "squared" if loss is None else loss
-    with about("--loss"):
-        checked_loss(chosen)
-    return {"loss": chosen}
-
-
-def blocks_for(
-    scores: ScoreOptions,
-    scales: Mapping[str, Any],
-    method: ProblemSelector,
-    *,
-    of_loss: bool,
-    seed: int | None,
-) -> BlockOptions | None:
-    """Return the options of a score from blocks; None where the score is the loss.
-
-    Parameters
-    ----------
-    scores : ScoreOptions
-    scales : mapping
-        coef_bound and ridge, where they are given.
-    method : ProblemSelector
-    of_loss : bool
-        True if what else is given is for the loss.
-    seed : int or None
-        Seed of the draws.
-
-    Raises
-    ------
-    InvalidInput
-        For an option that has no place here.
-    """
-    of_blocks: dict[str, Any] = {
-        "block_rows": scores.block_rows,
-        "partitions": scores.partitions,
-    }
-    if scores.score is not None:
-        checked_choice(scores.score, "--score", SCORES)
-    if scores.score == LOSS or (scores.score is None and (of_loss or scores.loss is not None)):
-        require_together(LOSS, of_blocks, named=option_named)
-        return None
-    if scores.loss is not None:
-        raise InvalidInput("--loss goes with --score loss; blocks have least squares or R²")
-    return method.blocks_of(scores.score, seed, seed, **of_blocks, **scales)
 
 
 def default_method(ledger: Ledger | None) -> str:

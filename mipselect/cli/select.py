@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from mipselect.cli.table_options import (
     TableOptions,
 )
 from mipselect.errors import InvalidInput, about
+from mipselect.problem.scores import LOSS
 from mipselect.validation import checked_integer, checked_positive
 
 if TYPE_CHECKING:  # --help imports none of them.
@@ -30,6 +32,7 @@ if TYPE_CHECKING:  # --help imports none of them.
     from mipselect.problem.problem import Problem
     from mipselect.problem.stored import StoredData
     from mipselect.selectors.base import PrivateSelector
+    from mipselect.selectors.problem import ProblemSelector
     from mipselect.tables.schema import TableSchema
     from mipselect.tables.table_file import TableFile
 
@@ -110,38 +113,34 @@ def table_asked_of(
     arguments: SelectArguments, schema: TableSchema | None, plan: SupportPlan
 ) -> ProblemSource:
     """Name a table of numbers, or one with a schema, and the score of what is selected from it."""
-    from mipselect.cli.arguments import blocks_for, chosen_loss, refuse_bounds
+    from mipselect.cli.arguments import refuse_bounds
     from mipselect.cli.charging import note_of_the_target
     from mipselect.cli.inputs import scored_table
     from mipselect.selectors.problem import ProblemSelector
     from mipselect.tables.instances import ScoredTable
 
     table, numbers, question = arguments.table, arguments.numbers, arguments.question
-    scales = stated(**asdict(arguments.regularisation))
-    bounds = {**stated(x_bound=numbers.x_bound, y_bound=numbers.y_bound), **scales}
-    size, method = _support_size(arguments, plan.method), plan.method
-    settings: dict[str, Any] = {}
-    of_loss, blocks = bool(bounds), None
+    method, size = plan.method, _support_size(arguments, plan.method)
+    bounds = stated(x_bound=numbers.x_bound, y_bound=numbers.y_bound)
+    bounds |= stated(**asdict(arguments.regularisation))
     if schema is None:
         refuse(question, NEEDS_SCHEMA)
     else:
         refuse(numbers, HAS_SCHEMA)
         refuse_bounds(bounds, method, method.name)
-        of_loss = bool(bounds or question.ranges or question.no_intercept)
+    settings, blocks = dict[str, Any](), None
     if not isinstance(method, ProblemSelector):
-        refuse(replace(arguments.scores, loss=None), f"does not apply to --method {method.name}")
+        refuse(arguments.scores, f"does not apply to --method {method.name}")
+    elif (scored := _scored(arguments, plan, method, bounds)).asked_score != LOSS:
+        blocks = scored.block_options(plan.source)
     else:
-        of_loss = of_loss or plan.relation == "add-remove"
-        blocks = blocks_for(arguments.scores, scales, method, of_loss=of_loss, seed=plan.seed)
+        settings["loss"] = scored.loss
     if blocks is None:
-        settings |= chosen_loss(arguments.scores.loss, method, method.name)
         if schema is None:
             settings |= _checked_bounds(bounds, method)
         else:
             settings |= {**bounds, "intercept": not question.no_intercept}
     if schema is None:
-        if blocks is not None:
-            refuse(replace(numbers, features=None), NO_RANGE)
         settings = {"support_size": size, "loss": None, **settings}
         named = "the largest of --sizes" if arguments.support_size is None else "--support-size"
         return number_table(table.source, table.target, numbers.chosen, blocks, named, settings)
@@ -150,6 +149,26 @@ def table_asked_of(
     note_of_the_target(schema, table.target)
     asked = question.question_about(schema, table.target)
     return scored_table(table.data, ScoredTable(table.source, asked, size, settings, blocks))
+
+
+def _scored(
+    arguments: SelectArguments,
+    plan: SupportPlan,
+    method: ProblemSelector,
+    bounds: Mapping[str, float],
+) -> ProblemSelector:
+    """Return a copy of the method with the score that is asked for, and what goes with it."""
+    from mipselect.losses import checked_loss
+
+    scores, question = arguments.scores, arguments.question
+    given = stated(block_rows=scores.block_rows, partitions=scores.partitions, loss=scores.loss)
+    of_loss = scores.loss or question.ranges or question.no_intercept
+    score = scores.score
+    if score is None and (of_loss or plan.relation == "add-remove"):
+        score = LOSS
+    with about("--loss"):
+        checked_loss(scores.loss or "squared")
+    return copy(method).set_params(score=score, **given, **bounds).check(option_named)
 
 
 def _support_size(arguments: SelectArguments, method: PrivateSelector) -> int:

@@ -210,20 +210,13 @@ class ProblemSelector(PrivateSelector):
     def block_options(self, source: random.Random) -> BlockOptions:
         """Return what it says of scores from blocks of rows, with partitions from a source."""
         seed, (_, private) = source.getrandbits(SEED_BITS), generator(source)
-        own = {name: getattr(self, name) for name in (*OF_BLOCKS, *SCALES)}
-        return self.blocks_of(self.asked_score, seed, None if private else seed, **own)
-
-    def blocks_of(
-        self, score: str | None, partition_seed: int | None, order_seed: int | None, **asked: Any
-    ) -> BlockOptions:
-        """Return options of scores from blocks with what they have to know of its draws."""
         return BlockOptions(
-            score=score,
+            score=self.asked_score,
             epsilon=self.epsilon,
             lists=self.lists,
-            partition_seed=partition_seed,
-            order_seed=order_seed,
-            **asked,
+            partition_seed=seed,
+            order_seed=None if private else seed,
+            **{name: getattr(self, name) for name in (*OF_BLOCKS, *SCALES)},
         )
 
     def _instance(self, X: Any, y: Any) -> Instance:
