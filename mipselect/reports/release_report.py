@@ -13,7 +13,7 @@ from mipselect.errors import InvalidInput
 from mipselect.privacy import Guarantee, Ledger, Release
 from mipselect.privacy.guarantee import ROW
 from mipselect.quality import Quality
-from mipselect.reports import guarantees, methods, qualities
+from mipselect.reports import guarantees, methods
 from mipselect.reports.released import (
     MODEL,
     SELECTION,
@@ -105,6 +105,10 @@ class ReleaseReport:
     def markdown(self) -> str:
         """Return the report as Markdown."""
         releases, ledger = self.releases, self.ledger
+        results: Any = None
+        if any(one.model is not None or one.quality is not None for one in releases):
+            # What reads tables takes long to import.
+            from mipselect.reports import results
         of_ledger: dict[str, Any] = {}
         if ledger is not None:
             of_ledger = {
@@ -124,8 +128,7 @@ class ReleaseReport:
             **of_ledger,
             guarantees=guarantees,
             methods=methods,
-            qualities=qualities,
-            model_in_words=_model_in_words,
+            results=results,
             joined=joined,
         )
 
@@ -227,11 +230,3 @@ def _separate(draws: Sequence[ReportedRelease]) -> str:
         f"{joined([one.name for one in draws])} are {'two' if count == 2 else count} draws of "
         f"fields for {target}, each random by itself and paid for by itself. {differ}"
     )
-
-
-def _model_in_words(one: ReportedRelease) -> dict[str, Any]:
-    # What reads tables takes long to import.
-    from mipselect.reports.models import model_in_words
-
-    assert one.model is not None
-    return model_in_words(one.model, one.titles)

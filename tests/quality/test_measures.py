@@ -27,7 +27,7 @@ from mipselect.quality.draw import (
     r2_of_numbers,
     ratio_interval,
 )
-from mipselect.reports.qualities import calibration
+from mipselect.reports.results import calibration
 
 REPLACE = "replace-one"
 MUCH = Fraction(10**9)
