@@ -20,7 +20,6 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from dataclasses import Field as DataclassField
-from enum import Enum
 from inspect import Parameter
 from types import NoneType
 from typing import (
@@ -105,9 +104,7 @@ class DeclaredOption:
         """Function that reads a number, or one of the choices; None for any text."""
         if self.kind in (int, float):
             return _reader(self.kind)
-        if issubclass(self.kind, Enum):
-            return _chooser([str(member.value) for member in self.kind], self.kind)
-        return _chooser(self.choices, str) if self.choices else None
+        return _chooser(self.choices) if self.choices else None
 
     @property
     def parameter(self) -> Parameter:
@@ -115,8 +112,6 @@ class DeclaredOption:
         words = dict(self.words)
         if self.parser is not None:
             words["parser"] = self.parser
-        if issubclass(self.kind, Enum):
-            words["metavar"] = "|".join(self.kind)
         told = typer.Argument(**words) if self.by_place else typer.Option(self.name, **words)
         return Parameter(
             self.field,
@@ -139,12 +134,12 @@ def _reader(kind: type[int | float]) -> Callable[[object], int | float]:
     return number
 
 
-def _chooser(choices: Collection[str], kind: type) -> Callable[[object], Any]:
+def _chooser(choices: Collection[str]) -> Callable[[object], str]:
     """Return the function that reads one of some texts."""
 
-    def chosen(text: object) -> Any:
+    def chosen(text: object) -> str:
         if isinstance(text, str) and text in choices:
-            return kind(text)
+            return text
         hint = did_you_mean(text, choices)
         raise typer.BadParameter(f"must be one of {', '.join(choices)}, got {shown(text)}{hint}")
 

@@ -157,10 +157,12 @@ class MethodOptions:
 
 
 @options
-class DrawOptions:
-    """A method with its options, and the ledger that it is charged to."""
+class SupportDrawOptions:
+    """Draws of supports, each at the same ε: a method, and the ledger that it is charged to."""
 
     PANEL = PRIVACY_PANEL
+
+    epsilon: float = required("--epsilon", "ε of one draw, > 0.")
 
     method: str | None = option(
         "--method",
@@ -180,13 +182,6 @@ class DrawOptions:
         "State the problem, the cost and the guarantee; read no row and draw nothing.",
         default=False,
     )
-
-
-@options
-class SupportDrawOptions(DrawOptions):
-    """Draws of supports, each at the same ε."""
-
-    epsilon: float = required("--epsilon", "ε of one draw, > 0.")
 
 
 def stated(**values: Any) -> dict[str, Any]:

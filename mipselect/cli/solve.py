@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from enum import StrEnum
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -61,22 +60,20 @@ RELATIVE = 1e-9
 DEFAULTS = "Coefficients are as short as by select --score loss; --coef-bound 10 shrinks them less."
 
 
-class SolveMethod(StrEnum):
-    """Goal of a search: the best supports, or the best at each distance from the best."""
-
-    TOP_R = "top-r"
-    MISTAKES = "mistakes"
+TOP_R, MISTAKES = "top-r", "mistakes"
+"""Goals of a search: the best supports, or the best at each distance from the best."""
 
 
 @options
 class SolveArguments:
     """Arguments of `solve`."""
 
-    method: SolveMethod = option(
+    method: str = option(
         "--method",
         "top-r: the best supports; mistakes: the best at each distance from the best.",
-        default=SolveMethod.TOP_R,
+        default=TOP_R,
         panel=SEARCH_PANEL,
+        choices=(TOP_R, MISTAKES),
     )
     search: SearchArguments = group(SearchArguments)
     source: SourceOptions = group(SourceOptions)
@@ -105,7 +102,7 @@ def solve(arguments: SolveArguments) -> None:
     exits with 1.
     """
     method, name, delivery = arguments.method, arguments.source.instance, arguments.delivery
-    if method is SolveMethod.MISTAKES and arguments.search.pool_size is not None:
+    if method == MISTAKES and arguments.search.pool_size is not None:
         raise InvalidInput("--pool-size does not apply to --method mistakes")
     checked_integer(arguments.show, "--show", 1)
     settings = arguments.search.settings()
@@ -135,7 +132,7 @@ def solve(arguments: SolveArguments) -> None:
         "clipped": clipped(data, instance),
         "effort": effort_counts(found.effort),
         "profile": [asdict(strategy) for strategy in found.effort.strategies],
-        "method": method.value,
+        "method": method,
     }
     if isinstance(found, search.SupportPool):
         report |= _of_pool(found)
@@ -219,10 +216,10 @@ def _source(arguments: SolveArguments) -> ProblemSource:
 
 
 def _search(
-    instance: Instance, method: SolveMethod, settings: SearchSettings, watch: Watch
+    instance: Instance, method: str, settings: SearchSettings, watch: Watch
 ) -> SupportPool | MistakeLevels:
     keywords: dict[str, Any] = {**settings.keywords(), "progress": watch}
-    if method is SolveMethod.MISTAKES:
+    if method == MISTAKES:
         return search.mistake_levels(instance, **keywords)
     return search.top_supports(instance, settings.pool_size, **keywords)
 

@@ -295,11 +295,12 @@ class ModelOptions:
         show_default="none",
     )
 
-    regression: Regression | None = option(
+    regression: str | None = option(
         "--regression",
         "objective is pure ε; adassp, which has intervals, boosted-adassp and tukey need --delta, "
         "and tukey many rows for each coefficient.",
         show_default="objective; adassp for a number if --delta is given",
+        choices=tuple(Regression),
     )
     loss: str | None = option(
         "--model-loss",
@@ -316,7 +317,7 @@ class ModelOptions:
     @property
     def way(self) -> Regression:
         """The regression: objective perturbation, unless another is asked for."""
-        return self.regression or Regression.OBJECTIVE
+        return Regression(self.regression or Regression.OBJECTIVE)
 
     @property
     def needs_delta(self) -> bool:

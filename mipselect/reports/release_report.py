@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 from mipselect.documents.markdown import filled, html_page, html_part
 from mipselect.errors import InvalidInput
@@ -104,18 +103,10 @@ class ReleaseReport:
 
     def markdown(self) -> str:
         """Return the report as Markdown."""
-        releases, ledger = self.releases, self.ledger
-        results: Any = None
+        releases, results = self.releases, None
         if any(one.model is not None or one.quality is not None for one in releases):
             # What reads tables takes long to import.
-            from mipselect.reports import results
-        of_ledger: dict[str, Any] = {}
-        if ledger is not None:
-            of_ledger = {
-                "ledger_name": guarantees.name_of(ledger),
-                "account": guarantees.account(ledger),
-                "account_notes": guarantees.account_notes(releases, ledger),
-            }
+            from mipselect.reports import results  # type: ignore[assignment]
         return filled(
             "release.md.jinja",
             report=self,
@@ -125,7 +116,6 @@ class ReleaseReport:
             separate_draws=separate_draws(releases),
             mixed=len({one.guarantee.relation for one in releases}) > 1,
             deployed=[one for one in releases if one.method is not None and one.private],
-            **of_ledger,
             guarantees=guarantees,
             methods=methods,
             results=results,
