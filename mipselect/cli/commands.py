@@ -129,23 +129,23 @@ class CommandGroup(Group):
         return super().resolve_command(ctx, args)
 
 
-def runs_of(name: str) -> Mapping[Callable[..., None], str | None]:
-    """Return the function of a command with its examples; of a group `PARTS` of its module."""
+def runs_of(name: str) -> tuple[Callable[..., None], ...]:
+    """Return the function of a command; of a group all of them, which are `PARTS` of its module."""
     module = import_module(known_commands()[name][0])
-    group: Mapping[Callable[..., None], str | None] | None = getattr(module, "PARTS", None)
-    if group is not None:
-        return group
-    return {getattr(module, name.replace("-", "_")): getattr(module, "EXAMPLES", None)}
+    parts: tuple[Callable[..., None], ...] = getattr(module, "PARTS", ())
+    return parts or (getattr(module, name.replace("-", "_")),)
 
 
 def imported(name: str, words: Sequence[str] = (), defaults: Sequence[tuple[str, ...]] = ()) -> Any:
     """Import the module that declares a command, and make the command for the words behind it."""
     place, line = known_commands()[name]
     made = alone = typer.Typer()
-    if hasattr(module := import_module(place), "PARTS"):
-        made = typer.Typer(cls=Group, help=line, epilog=module.EXAMPLES, context_settings=HELP)
+    module = import_module(place)
+    examples = getattr(module, "EXAMPLES", None)
+    if hasattr(module, "PARTS"):
+        made = typer.Typer(cls=Group, help=line, epilog=examples, context_settings=HELP)
         alone.add_typer(made, name=name)
-    for run, examples in runs_of(name).items():
+    for run in runs_of(name):
         own = name if made is alone else run.__name__.replace("_", "-")
         made.command(own, cls=QuickCommand, epilog=examples)(typed(name, run, words, defaults))
     return get_group(alone).commands[name]

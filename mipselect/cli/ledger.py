@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -297,5 +297,5 @@ def _print_statements(console: Console, found: tuple[Statement, ...]) -> None:
     console.print("* the least ε. Only the currency of the ledger decides what is still allowed.")
 
 
-PARTS: dict[Callable[..., None], None] = dict.fromkeys((create, show, verify, export))
-"""Commands of this group, without examples of their own."""
+PARTS = (create, show, verify, export)
+"""Commands of this group."""

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from mipselect.cli.charging import opened
+from mipselect import privacy
 from mipselect.cli.declared import argument, command, group, option, options
-from mipselect.cli.options import LedgerOptions
 from mipselect.cli.output import Delivery, check_output, line, picked, write_whole
 from mipselect.cli.start import say
 from mipselect.disk import read_toml
@@ -42,22 +41,14 @@ class ReportArguments:
         "What 'select', 'release', 'fit', 'evaluate' or another private command wrote with "
         "--output.",
     )
-    output: Path | None = option(
-        "--output",
-        "Receives the report.",
-        metavar="FILE.html|md",
-        show_default="Markdown on standard output",
-    )
     title: str | None = option(
         "--title", "Title of the report.", show_default="the name of the table"
     )
-    ledger: LedgerOptions = group(
-        LedgerOptions,
-        panel="Options",
-        help={
-            "--ledger": "The ledger that paid: the report says what is left. Nothing is charged."
-        },
-        show_default={"--ledger": "not said"},
+    ledger: Path | None = option(
+        "--ledger",
+        "The ledger that paid: the report says what is left. Nothing is charged.",
+        metavar="FILE",
+        show_default="not said",
     )
     facts: Path | None = option(
         "--facts",
@@ -65,7 +56,11 @@ class ReportArguments:
         metavar="FILE.toml",
         show_default="blanks stay",
     )
-    delivery: Delivery = group(Delivery, without=("--output",))
+    delivery: Delivery = group(
+        Delivery,
+        help={"--output": "Receives the report, of HTML or Markdown by its ending."},
+        show_default={"--output": "Markdown on standard output"},
+    )
 
 
 LONGEST_TITLE, LONGEST = 300, 2_000
@@ -87,9 +82,9 @@ def report(arguments: ReportArguments) -> None:
     from mipselect.reports.release_report import default_title
 
     pages = {".html": ReleaseReport.html, ".md": ReleaseReport.markdown}
-    output = arguments.output
-    ledger = opened(arguments.ledger)
-    read = [*arguments.files, *arguments.ledger.files, *filter(None, [arguments.facts])]
+    output, file = arguments.delivery.output, arguments.ledger
+    ledger = None if file is None else privacy.Ledger.open(file)
+    read = [*arguments.files, *filter(None, [file, arguments.facts])]
     check_output(output, read, endings=pages, replace=arguments.delivery.replace)
     title = arguments.title
     if title is not None:
@@ -113,7 +108,7 @@ def report(arguments: ReportArguments) -> None:
             names = joined([one.name for one in releases])
             line(console, f"{output}: a report on {names}, {amount(made.total)} in all")
 
-    arguments.delivery.deliver(report_of(made), render)
+    replace(arguments.delivery, output=None).deliver(report_of(made), render)
     for warning in made.warnings:
         say(f"warning: {warning}")
 

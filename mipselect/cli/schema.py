@@ -16,27 +16,14 @@ if TYPE_CHECKING:
     from mipselect.tables.fields import Field
     from mipselect.tables.schema import TableSchema
 
-CSV_EXAMPLES = """Examples:
+EXAMPLES = """Examples:
 
 mipselect schema to-csv patients.schema.json patients.schema.csv \\
     --delimiter ';'
 
-mipselect schema from-csv patients.schema.csv patients.schema.json \\
-    --replace
-"""
-CONFIRM_EXAMPLES = """Examples:
-
-mipselect schema confirm patients.schema.json
-
-mipselect schema confirm patients.schema.json --yes
-"""
-EXAMPLES = """Examples:
-
-mipselect schema to-csv patients.schema.json patients.schema.csv
-
 mipselect schema from-csv patients.schema.csv filled.schema.json
 
-mipselect schema confirm patients.schema.json
+mipselect schema confirm patients.schema.json --yes
 """
 
 
@@ -186,5 +173,5 @@ def _type_of(field: Field) -> str:
     return f"{field.name} {field.type}{others}{role}"
 
 
-PARTS = {to_csv: CSV_EXAMPLES, from_csv: CSV_EXAMPLES, confirm: CONFIRM_EXAMPLES}
-"""Commands of this group, each with its examples."""
+PARTS = (to_csv, from_csv, confirm)
+"""Commands of this group."""

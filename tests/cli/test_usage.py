@@ -137,7 +137,8 @@ def test_help_is_whole_on_a_common_terminal(
     if not inner:
         assert first.replace("\n", " ") == known_commands()[name][1]
         assert all(line in lines for each in paragraphs for line in each.splitlines())
-    for example in (parts[command] or "").strip().split("\n\n")[1:]:
+    examples = getattr(inspect.getmodule(command), "EXAMPLES", "")
+    for example in examples.strip().split("\n\n")[1:]:
         copied = [line.strip() for line in example.splitlines()]
         assert all(line in lines for line in copied), example
         assert all(line.endswith(" \\") for line in copied[:-1]), example

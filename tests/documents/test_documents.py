@@ -61,7 +61,7 @@ def reported(text: str) -> ReleaseReport:
         releases=(release,), always=(text,), candidates=(text,), unit=text, version=text,
         titles={"a": text}, ledger=LedgerNote(text, text, 1, text), digest=text,
     )  # fmt: skip
-    return ReleaseReport(title=text, releases=(one, one), notes=(text,), facts={FACT: text})
+    return ReleaseReport(title=text, releases=(one, one), facts={FACT: text})
 
 
 @pytest.mark.parametrize("text", HOSTILE)
