@@ -1,14 +1,17 @@
-"""A selector with nothing to choose, for a model of features that are known."""
+"""A selector with nothing to choose, for a model of features that are known; nothing is paid."""
 
 from __future__ import annotations
 
 import random
 from typing import Any
 
-from mipselect.mechanisms import Mechanism
-from mipselect.mechanisms.base import Support
-from mipselect.mechanisms.supports.all_features import AllFeatures, CostsNothing
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mipselect.errors import InvalidInput
+from mipselect.mechanisms.base import Support, SupportMechanism
 from mipselect.parameters import estimator
+from mipselect.privacy.guarantee import RELATIONS, Guarantee
 from mipselect.privacy.randomness import Rng
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
@@ -16,6 +19,40 @@ from mipselect.problem.problem import Problem
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import asked_sizes
+
+
+class CostsNothing:
+    """The guarantee of what does not depend on the data: ε = 0 under both relations."""
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """ε = 0."""
+        return self.guarantees["replace-one"]
+
+    @property
+    def guarantees(self) -> dict[str, Guarantee]:
+        """ε = 0 under both relations."""
+        return {relation: Guarantee(0.0, relation=relation, rho=0.0) for relation in RELATIONS}
+
+
+class AllFeatures(CostsNothing, SupportMechanism):
+    """The only support of p out of p features. It is the same for all data, so that ε is 0."""
+
+    name = "all features"
+    feature_names: tuple[str, ...] = ()
+
+    def __init__(self, feature_names: tuple[str, ...]) -> None:
+        self.feature_names = feature_names
+
+    def sample(self, rng: Rng = None) -> Support:
+        """Return all features."""
+        return tuple(range(len(self.feature_names)))
+
+    def log_probability(self, outcome: ArrayLike) -> float:
+        """Return 0 for the only outcome. See `Distribution.log_probability`."""
+        if sorted(np.asarray(outcome).tolist()) != list(self.sample()):
+            raise InvalidInput(f"the outcome is all {len(self.feature_names)} features")
+        return 0.0
 
 
 @estimator
@@ -42,11 +79,11 @@ class AllFeaturesSelector(CostsNothing, PrivateSelector):
         instance: Instance | BlockScores,
         rng: Rng = None,
         progress: ProgressCallback | None = None,
-    ) -> Mechanism[Support]:
+    ) -> SupportMechanism:
         """See `PrivateSelector.on`."""
         return AllFeatures(instance.problem.layout.feature_names)
 
-    def _mechanism(self, X: Any, y: Any, source: random.Random) -> Mechanism[Any]:
+    def _mechanism(self, X: Any, y: Any, source: random.Random) -> SupportMechanism:
         return AllFeatures(self._layout().feature_names)
 
 
