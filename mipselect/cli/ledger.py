@@ -284,7 +284,7 @@ def _print_entries(console: Console, entries: Sequence[LedgerEntry]) -> None:
 def _print_statements(console: Console, found: tuple[Statement, ...]) -> None:
     """Print the joint guarantee of all entries, counted in several ways."""
     heading(console, "All of it together, counted in two ways")
-    from mipselect.privacy.composition import best
+    from mipselect.privacy.accountant import best
 
     least, rows = best(found), []
     for statement in found:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mipselect.errors import BudgetExceeded, InvalidInput
 from mipselect.mechanisms import NoisyMax
 from mipselect.privacy import Guarantee, Ledger
-from mipselect.privacy.composition import statements
+from mipselect.privacy.accountant import statements
 from mipselect.privacy.concentrated import (
     bounded_range_rho,
     largest_pure_epsilon,
