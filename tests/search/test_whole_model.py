@@ -13,7 +13,7 @@ from mipselect import available_solvers, whole_model
 from mipselect.errors import InvalidInput
 from mipselect.problem.instance import Instance
 from mipselect.problem.stored import load_instance
-from mipselect.search.whole_model import Form
+from mipselect.search.whole import Form
 from tests.support.designs import all_supports, with_loss
 from tests.support.wants import wants
 
