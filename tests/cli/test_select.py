@@ -1,55 +1,132 @@
-"""`mipselect select`: from a table of numbers with every bound stated, or with a schema."""
+"""`mipselect select`: tables of numbers with and without bounds, and tables with a schema."""
 
 from __future__ import annotations
 
+import json
+import shlex
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
 from mipselect.cli.table_options import split_names
 from mipselect.errors import InvalidInput
-from tests.support.commandline import BOUNDS, TABLE, Outcome, Run
+from mipselect.privacy import Ledger
+from tests.support.commandline import BOUNDS, TABLE, Run
+from tests.support.fields import listed
 from tests.support.shared_data import TABLES, wants_data
 from tests.support.stays import rows, written
 
 COMMON = ("--target", "y", "--support-size", "2", "--epsilon", "1")
+BARE = [{"name": name, "type": "number"} for name in "abcdey"]
 
 
-def test_csv_and_parquet_give_the_same_draws(run: Run, folder: Path) -> None:
-    rows = [line.split(",") for line in TABLE.splitlines()]
-    columns = {name: [float(row[j]) for row in rows[1:]] for j, name in enumerate(rows[0])}
+@pytest.fixture
+def place(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Tables of numbers, of two classes, of a lognormal law, and of stays with their schema."""
+    cells = [line.split(",") for line in TABLE.splitlines()]
+    columns = {name: [float(row[j]) for row in cells[1:]] for j, name in enumerate(cells[0])}
     parquet.write_table(pa.table(columns), folder / "data.parquet")
-    reports = [
-        run("select", folder / name, *COMMON, *BOUNDS, "--seed", "1", "--draws", "9", "--json")
-        for name in ("data.csv", "data.parquet")
-    ]
-    first, second = (outcome.report["releases"] for outcome in reports)
-    assert first == second
-    assert {name for release in first for name in release["feature_names"]} <= {"a", "b", "c"}
-
-
-def test_features(run: Run, folder: Path) -> None:
-    outcome = run(
-        *("select", folder / "data.csv", *COMMON, *BOUNDS, "--json"),
-        *("--features", "c, a"),
-    )
-    (release,) = outcome.report["releases"]
-    assert release["feature_names"] == ["c", "a"]
-    assert outcome.report["private"] is True
-
-
-@pytest.mark.parametrize("loss", ["hinge", "huber(0.5)", "quantile(0.9)"])
-def test_other_losses(run: Run, folder: Path, loss: str) -> None:
     lines = [f"{1 - 2 * (i % 2)},{(i % 7) / 3 - 1:.3f},{2 * (i % 2) - 1}" for i in range(400)]
     (folder / "classes.csv").write_text("a,c,y\n" + "\n".join(lines) + "\n")
-    outcome = run(
-        *("select", folder / "classes.csv", "--target", "y", "--support-size", "1"),
-        *("--epsilon", "1000", *BOUNDS, "--loss", loss, "--json"),
+    X = np.random.default_rng(0).lognormal(size=(600, 5))
+    skewed, head = np.column_stack([X, X[:, 0] - X[:, 3]]), "a,b,c,d,e,y"
+    np.savetxt(folder / "t.csv", skewed, fmt="%.17g", delimiter=",", header=head, comments="")
+    (folder / "bare.json").write_text(json.dumps({"fields": BARE}))
+    written(folder / "stays.csv", rows(300))
+    monkeypatch.chdir(folder)
+    return folder
+
+
+SKEWED = "t.csv --target y --support-size 2 --epsilon 20"
+STAYS = "stays.csv --schema schema.json --epsilon 100 --target"
+PLAIN = f"data.csv --target y --support-size 2 --epsilon 1 {' '.join(BOUNDS)}"
+DEFAULTS = {"score": "block-r2", "sensitivity": 1.0, "coef_bound": None, "ridge": None,
+            "loss": None, "block_rows": 55, "partitions": 8}  # fmt: skip
+WEIGHTY = "--always 'sex,\"noise, plain\"' --never ward,stay --range age=20:60 --no-intercept"
+TOLD: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [
+    # A command, what its JSON says, the names of its draw among it, and words of its text.
+    (f"{PLAIN} --features 'c, a'", {"names": ["c", "a"]}, ()),
+    *((f"classes.csv --target y --support-size 1 --epsilon 1000 {' '.join(BOUNDS)} --loss {loss}",
+       {"names": ["a"]}, ()) for loss in ("hinge", "huber(0.5)", "quantile(0.9)")),
+    (SKEWED, {"names": ["a", "d"], **DEFAULTS},
+     ("score: block-r2; rows of a block: 55; partitions into blocks: 8;",)),
+    (f"{SKEWED} --dry-run", {**dict.fromkeys(DEFAULTS), "score": "block-r2"},
+     ("score: block-r2;",)),
+    (f"{SKEWED} --score block-r2 --block-rows 8", {"block_rows": 8, "partitions": 8}, ()),
+    (f"{SKEWED} --block-rows 256 --features a,b", {"block_rows": 256}, ()),
+    (f"{SKEWED} --score blocks",
+     {"names": ["a", "d"], "score": "blocks", "block_rows": 2, "partitions": 16, "x_bound": None,
+      "y_bound": None, "ridge": 1.0, "coef_bound": 0.75 * 2**-0.5,
+      "sensitivity": 0.5 * 1.75**2 / 300},
+     ("score: blocks; rows of a block: 2; partitions into blocks: 16;",)),
+    (f"{SKEWED} --score blocks --dry-run", {"score": "blocks", "n": None, "sensitivity": None}, ()),
+    (f"{SKEWED} --score blocks --block-rows 4 --partitions 3 --coef-bound 0.3 --ridge 2",
+     {"block_rows": 4, "partitions": 3, "coef_bound": 0.3, "ridge": 2.0}, ()),
+    ("t.csv --target y --sizes 1-3 --epsilon 9", {"coef_bound": 0.75 * 3**-0.5}, ()),
+    *((f"{SKEWED} --method {method}", {"score": "blocks", "names": ["a", "d"]}, ())
+      for method in ("top-r", "mistakes")),
+    (f"{SKEWED} --schema bare.json", {"names": ["a", "d"]}, ()),
+    (f"{SKEWED} --schema bare.json --dry-run", {"score": "block-r2", "features": [*"abcde"]}, ()),
+    (f"{SKEWED} --schema bare.json --always a --never b",
+     {"features": ["c", "d", "e"], "always": ["a"]}, ()),
+    (f"{STAYS} stay --support-size 1",
+     {"names": ["ward"], "features": ["age", "sex", "ward", "noise, plain", "died"], "n": 300,
+      "n_features": 5, "number_of_supports": 5, "protected_unit": "id", "score": "block-r2",
+      "block_rows": 87, "partitions": 8, "x_bound": None, "y_bound": None, "target_scale": None,
+      "target_offset": None}, ("score: block-r2;",)),
+    (f"{STAYS} stay --support-size 1 --score loss",
+     {"names": ["ward"], "target_scale": 30.0, "target_offset": 30.0, "score": None},
+     ("replacing all rows of one id;", "an intercept")),
+    (f"{STAYS} stay --support-size 1 --dry-run", {}, ("replacing all rows of one id;",)),
+    (f"{STAYS} died --support-size 1 {WEIGHTY} --coef-bound 0.5 --ridge 3 --loss hinge "
+     "--unit-rule last",
+     {"features": ["age"], "always": ["sex", "noise, plain"], "classes": ["false", "true"],
+      "intercept": False, "coef_bound": 0.5, "ridge": 3.0,
+      "sensitivity": min(2 * 0.5 * 3**0.5, 1 + 0.5 * 3**0.5) / 300}, ()),
+    (f"{STAYS} stay --sizes 1-5 --score loss",
+     {"support_size": 5, "coef_bound": 1.25 * 6**-0.5}, ()),
+]  # fmt: skip
+
+
+@pytest.mark.usefixtures("place")
+@pytest.mark.parametrize(("asked", "told", "words"), TOLD)
+def test_what_is_asked_is_told(
+    run: Run, asked: str, told: dict[str, Any], words: tuple[str, ...]
+) -> None:
+    outcome = run("select", *shlex.split(asked), "--json")
+    assert outcome.code == 0
+    assert outcome.unforeseen == "" or " features are asked for" in outcome.unforeseen
+    report = outcome.report
+    assert report["private"] is True
+    for key, value in told.items():
+        found = report["releases"][0]["feature_names"] if key == "names" else report.get(key)
+        assert found == (pytest.approx(value) if isinstance(value, float) else value), key
+    text = run("select", *shlex.split(asked)).out if words else ""
+    assert all(word in text for word in words)
+    assert "schema.json" not in asked or "one row" not in text
+
+
+@pytest.mark.usefixtures("place")
+def test_a_seed_repeats_the_draws(run: Run) -> None:
+    """Of every kind of file; partitions and the order of people too, at so small an ε."""
+    first, second = (
+        run("select", name, *COMMON, *BOUNDS, "--seed", "1", "--draws", "9", "--json").report
+        for name in ("data.csv", "data.parquet")
     )
-    (release,) = outcome.report["releases"]
-    assert release["feature_names"] == ["a"]
+    assert first["releases"] == second["releases"]
+    names = {name for release in first["releases"] for name in release["feature_names"]}
+    assert names <= {"a", "b", "c"}
+    stays = ("select", *STAYS.split(), "stay", "--support-size", "2", "--draws", "5", "--json")
+    drawn = []
+    for seeded in (("1",), ("1", "--score", "blocks"), ("2",)):
+        of_two = [run(*stays, "--epsilon", "0.01", "--seed", *seeded).report for _ in range(2)]
+        assert of_two[0]["releases"] == of_two[1]["releases"]
+        drawn.append(of_two[0]["releases"])
+    assert drawn[0] != drawn[2]
 
 
 def test_names_between_commas() -> None:
@@ -74,97 +151,80 @@ def test_the_size_is_chosen_privately(run: Run, folder: Path) -> None:
     run(*arguments).failed_with(2, "--support-size, or --sizes to choose it privately, must be")
 
 
-def by_schema(run: Run, path: Path, *more: str, target: str = "stay") -> Outcome:
-    return run(
-        *("select", path, "--schema", path.with_name("schema.json"), "--target", target),
-        *("--support-size", "1", "--epsilon", "100", *more),
+@pytest.mark.usefixtures("place")
+def test_a_ledger_under_add_remove_wants_a_loss_and_a_ridge_for_any_n(run: Run) -> None:
+    books = Ledger.create("a.ledger", epsilon=50.0, relation="add-remove", unit="person")
+    asked = ("select", *SKEWED.split(), "--ledger")
+    run(*asked, "a.ledger").failed_with(2, "--score blocks needs none")
+    refused = run(*asked, "a.ledger", "--score", "blocks")
+    refused.failed_with(2, "for replacing one row", "--score loss")
+    bounds = ("--x-bound", "20", "--y-bound", "20", "--coef-bound", "1")
+    run(*asked, "a.ledger", *bounds, "--ridge", "0.001").failed_with(
+        2, "so small a ridge is for replacing one row", "a --ridge of at least 0.0"
     )
+    assert books.spent.epsilon == 0.0
+    assert run(*asked, "a.ledger", *bounds, "--ridge", "0.1").code == 0
+    assert books.spent.epsilon == 10.0
+    ledger = Ledger.create("b.ledger", epsilon=50.0, unit="person")
+    assert run(*asked, "b.ledger").code == 0
+    noted = ledger.entries[0].asked
+    assert (noted["score"], noted["partitions"]) == ("block-r2", 8)
+    assert "block_rows" in noted
 
 
-def test_with_a_schema_no_bound_is_needed(run: Run, tmp_path: Path) -> None:
-    path = written(tmp_path / "t.csv", rows(300))
-    outcome = by_schema(run, path, "--json")
-    report = outcome.report
-    assert report["private"] is True
-    assert report["releases"][0]["feature_names"] == ["ward"]
-    assert report["features"] == ["age", "sex", "ward", "noise, plain", "died"]
-    assert (report["n"], report["n_features"]) == (300, 5)
-    assert report["number_of_supports"] == 5
-    assert report["protected_unit"] == "id"
-    assert (report["score"], report["block_rows"], report["partitions"]) == ("block-r2", 87, 8)
-    unused = ("x_bound", "y_bound", "target_scale", "target_offset")
-    assert [report[name] for name in unused] == [None] * 4
-    assert outcome.unforeseen == ""
-    text = by_schema(run, path).out
-    assert "score: block-r2;" in text
-    report = by_schema(run, path, "--score", "loss", "--json").report
-    assert report["releases"][0]["feature_names"] == ["ward"]
-    assert (report["target_scale"], report["target_offset"]) == (30.0, 30.0)
-    assert "score" not in report
-    text = by_schema(run, path, "--score", "loss").out
-    assert "replacing all rows of one id;" in text
-    assert "one row" not in text
-    assert "replacing all rows of one id;" in by_schema(run, path, "--dry-run").out
-    assert "an intercept" in text
-
-
-def test_the_question(run: Run, tmp_path: Path) -> None:
-    path = written(tmp_path / "t.csv", rows(300))
-    report = by_schema(
-        run, path, "--always", 'sex,"noise, plain"', "--never", "ward,stay", "--range",
-        "age=20:60", "--no-intercept", "--coef-bound", "0.5", "--ridge", "3", "--loss", "hinge",
-        "--unit-rule", "last", "--json", target="died",
-    ).report  # fmt: skip
-    assert report["features"] == ["age"]
-    assert report["always"] == ["sex", "noise, plain"]
-    assert report["classes"] == ["false", "true"]
-    assert (report["intercept"], report["coef_bound"], report["ridge"]) == (False, 0.5, 3.0)
-    bound = 0.5 * 3**0.5
-    assert report["sensitivity"] == pytest.approx(min(2 * bound, 1 + bound) / 300)
-    sized = run(
-        *("select", path, "--schema", tmp_path / "schema.json", "--target", "stay"),
-        *("--sizes", "1-5", "--epsilon", "100", "--score", "loss", "--json"),
-    ).report
-    assert sized["support_size"] == 5
-    assert sized["coef_bound"] == pytest.approx(1.25 * 6**-0.5)
+def test_two_classes_come_from_blocks(run: Run, place: Path) -> None:
+    """Without ranges, beside a category too; with a bound it is the loss."""
+    cells = [line.split(",") for line in (place / "t.csv").read_text().splitlines()]
+    lines = [",".join([*row[:4], "red", str(float(row[5]) > 0.0).lower()]) for row in cells[1:]]
+    (place / "t.csv").write_text("\n".join(["a,b,c,d,e,y", *lines]))
+    target = {"name": "y", "type": "boolean", "constraints": {"required": True}}
+    rest = [listed("e", "red", "blue", "green"), target]
+    (place / "bare.json").write_text(json.dumps({"fields": [*BARE[:4], *rest]}))
+    asked = (*SKEWED.split(), "--schema", "bare.json")
+    fit = ("fit", *asked, "--dry-run", "--json", "--ranges", "private")
+    for never in ((), ("--never", "e")):
+        report = run("select", *asked, *never, "--json").report
+        found = (report["score"], report["releases"][0]["feature_names"])
+        assert found == ("block-r2", ["a", "d"])
+        assert run(*fit, *never).report["score"] == "block-r2"
+    run("select", *asked, "--score", "loss").failed_with(2, "needs constraints.minimum")
+    ranged = [{**field, "constraints": {"minimum": 0, "maximum": 20}} for field in BARE[:4]]
+    (place / "bare.json").write_text(json.dumps({"fields": [*ranged, *rest]}))
+    for more, score in (((), "block-r2"), (("--score", "loss"), "loss")):
+        for command in ("select", "fit"):
+            planned = run(command, *asked, *more, "--dry-run", "--json").report
+            assert planned.get("score", "loss") == score
 
 
 @wants_data
 @pytest.mark.parametrize(
-    ("data", "schema", "target", "never", "found"),
+    ("data", "schema", "asked", "found"),
     [
-        ("winequality_white.csv.gz", "wine", "quality", (), "alcohol"),
-        ("bike_sharing_hour.csv.gz", "bikes", "cnt", ("instant,dteday,casual,registered",), "hr"),
+        ("winequality_white", "wine", "--target quality", "alcohol"),
+        (
+            *("bike_sharing_hour", "bikes"),
+            *("--target cnt --never instant,dteday,casual,registered", "hr"),
+        ),
     ],
 )
 def test_real_tables_from_file_to_release(
-    run: Run, repository: Path, data: str, schema: str, target: str, never: tuple[str], found: str
+    run: Run, repository: Path, data: str, schema: str, asked: str, found: str
 ) -> None:
-    outcome = run(
-        *("select", TABLES / data, "--schema", repository / f"docs/tables/{schema}.schema.json"),
-        *("--target", target, "--support-size", "3", "--epsilon", "5", "--json"),
-        *(("--never", *never) if never else ()),
+    table = (
+        TABLES / f"{data}.csv.gz",
+        "--schema",
+        repository / f"docs/tables/{schema}.schema.json",
     )
+    size = ("--support-size", "3", "--epsilon", "5", "--json")
+    outcome = run("select", *table, *asked.split(), *size)
     assert outcome.unforeseen == ""
     assert found in outcome.report["releases"][0]["feature_names"]
 
 
-@pytest.mark.parametrize("more", [("--dry-run",), (), ("--method", "sis")])
-def test_a_draw_of_all_features_is_told_to_say_nothing(
-    run: Run, tmp_path: Path, more: tuple[str, ...]
-) -> None:
-    path = written(tmp_path / "t.csv", rows(300))
+@pytest.mark.usefixtures("place")
+def test_a_draw_of_all_features_is_told_to_say_nothing(run: Run) -> None:
     told = "warning: all 5 features are asked for, so the draw says nothing and costs ε"
-    assert told in by_schema(run, path, "--support-size", "5", *more).err
-    assert told not in by_schema(run, path, "--support-size", "4", *more).err
-
-
-def test_a_seed_repeats_the_draws(run: Run, tmp_path: Path) -> None:
-    """Partitions and the order of people too: nothing else decides at so small an ε."""
-    path = written(tmp_path / "t.csv", rows(300))
-    more = ("--support-size", "2", "--epsilon", "0.01", "--draws", "5", "--json")
-    for seeded in (("--seed", "1"), ("--seed", "1", "--score", "blocks")):
-        one, two = (by_schema(run, path, *more, *seeded).report["releases"] for _ in range(2))
-        assert one == two
-    other = by_schema(run, path, *more, "--seed", "2").report["releases"]
-    assert other != by_schema(run, path, *more, "--seed", "1").report["releases"]
+    for more in (("--dry-run",), (), ("--method", "sis")):
+        for size in ("4", "5"):
+            asked = ("select", *STAYS.split(), "stay", "--support-size", size, *more)
+            assert (told in run(*asked).err) is (size == "5")
