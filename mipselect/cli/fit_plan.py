@@ -13,7 +13,6 @@ import pyarrow as pa
 from rich.console import Console
 
 from mipselect import regression
-from mipselect.cli.arguments import default_method
 from mipselect.cli.charging import Result, check_ledger, note_of_the_target, opened, relation_of
 from mipselect.cli.declared import given, refuse
 from mipselect.cli.fit import FitArguments
@@ -21,7 +20,7 @@ from mipselect.cli.inputs import ProblemSource
 from mipselect.cli.options import check_seed, option_named
 from mipselect.cli.output import NOT_PRIVATE, check_output, heading, line
 from mipselect.cli.release_file import released_features
-from mipselect.cli.releasing import ReleasePlan
+from mipselect.cli.releasing import ReleasePlan, default_method
 from mipselect.cli.start import say
 from mipselect.cli.table_options import (
     HAS_SCHEMA,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from mipselect.cli.arguments import check_sizes, default_method, method_asked_for
 from mipselect.cli.charging import (
     Result,
     charge_and_deliver,
@@ -24,7 +23,14 @@ from mipselect.cli.charging import (
     opened,
     warnings,
 )
-from mipselect.cli.options import SupportDrawOptions, check_seed
+from mipselect.cli.declared import given
+from mipselect.cli.options import (
+    MethodOptions,
+    SupportDrawOptions,
+    check_seed,
+    parse_pool_size,
+    parse_sizes,
+)
 from mipselect.cli.output import NOT_PRIVATE, Delivery, banner, heading, line, print_table
 from mipselect.cli.progress import Watch
 from mipselect.cli.start import say
@@ -38,19 +44,21 @@ from mipselect.errors import (
 )
 from mipselect.grid import MOST_ROWS
 from mipselect.mechanisms.base import Mechanism
+from mipselect.parameters import parameters_of
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.guarantee import ROW, amount
 from mipselect.privacy.public_fields import PUBLIC_FIELDS, in_words
 from mipselect.problem.problem import Problem
 from mipselect.problem.stored import StoredData
 from mipselect.search.progress import ProgressCallback
+from mipselect.selectors import BY_NAME
 from mipselect.selectors.all_features import AllFeaturesSelector
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector, asked_sizes
 from mipselect.selectors.problem import ProblemSelector
-from mipselect.selectors.scored import RowsSelector
+from mipselect.selectors.scored import RowsSelector, ScoreSelector
 from mipselect.tables.public_map import people_in_words
-from mipselect.validation import checked_integer, listed, sizes_in_words
+from mipselect.validation import checked_integer, checked_positive, listed, sizes_in_words
 
 if TYPE_CHECKING:
     from mipselect.cli.inputs import ProblemSource
@@ -330,6 +338,69 @@ class SupportPlan(ReleasePlan):
         return Result(
             report={**self.of_draws(one), "private": private, "releases": releases}, show=show
         )
+
+
+def default_method(ledger: Ledger | None) -> str:
+    """Choose permute-and-flip, or the exponential mechanism where ρ is counted: it costs less ρ."""
+    if ledger is not None and ledger.currency == "rho":
+        return "exponential"
+    return "permute-and-flip"
+
+
+def check_sizes(method: PrivateSelector, p: int, title: str) -> None:
+    """Raise `InvalidInput` if `method` has sizes beyond the p features of what `title` names."""
+    if sizes := asked_sizes(method):
+        checked_integer(sizes[-1], f"{title}: the largest of --sizes", 1, p)
+
+
+PARSED: Mapping[str, Callable[[str], Any]] = {
+    "--sizes": parse_sizes,
+    "--pool-size": parse_pool_size,
+}
+"""Options whose text stands for something else."""
+
+
+def method_asked_for(name: str, epsilon: float, options: MethodOptions) -> PrivateSelector:
+    """Make a method; raise `InvalidInput`, naming the option, for what is wrong or not its own."""
+    checked_positive(epsilon, "--epsilon")
+    options.search.settings()
+    kind, chosen = BY_NAME[name], given(options)
+    flags = flags_of(kind)
+    for option in chosen:
+        if option not in flags:
+            others = [other for other, it in BY_NAME.items() if option in flags_of(it)]
+            raise InvalidInput(
+                f"{option} does not apply to --method {name}, but to {', '.join(others)}"
+            )
+    _require_sense(kind, chosen)
+    values = {
+        flags[option]: PARSED[option](value) if option in PARSED else value
+        for option, value in chosen.items()
+    }
+    if issubclass(kind, ScoreSelector):
+        # An instance's number of rows is public unless it is said to be private.
+        values.setdefault("relation", "replace-one")
+    named = {field: option for option, field in flags.items()}
+    method: PrivateSelector = kind(epsilon=epsilon, **values)
+    return method.check(lambda field: named.get(field, field))
+
+
+def flags_of(kind: type[PrivateSelector]) -> dict[str, str]:
+    """Return the names of those parameters of a method that are options, by their option."""
+    known = parameters_of(kind).items()
+    return {about.flag: name for name, about in known if about.flag is not None}
+
+
+def _require_sense(kind: type[PrivateSelector], chosen: Mapping[str, Any]) -> None:
+    """Raise `InvalidInput` for an option that nothing would come of beside the others."""
+    no_pool = kind.name == "mistakes" and "--test-epsilon" not in chosen
+    if no_pool and "--pool-size" in chosen:
+        raise InvalidInput(
+            "--pool-size (without --test-epsilon) does not apply to --method mistakes"
+        )
+    one_size = "--sizes" not in chosen or len(parse_sizes(chosen["--sizes"])) == 1
+    if "--complexity" in chosen and one_size:
+        raise InvalidInput("--complexity is for a choice between sizes: give --sizes, such as 1-8")
 
 
 def plan_draws(drawing: SupportDrawOptions, title: str, head: Mapping[str, Any]) -> SupportPlan:

@@ -113,7 +113,6 @@ def table_asked_of(
     arguments: SelectArguments, schema: TableSchema | None, plan: SupportPlan
 ) -> ProblemSource:
     """Name a table of numbers, or one with a schema, and the score of what is selected from it."""
-    from mipselect.cli.arguments import refuse_bounds
     from mipselect.cli.charging import note_of_the_target
     from mipselect.cli.inputs import scored_table
     from mipselect.selectors.problem import ProblemSelector
@@ -127,7 +126,7 @@ def table_asked_of(
         refuse(question, NEEDS_SCHEMA)
     else:
         refuse(numbers, HAS_SCHEMA)
-        refuse_bounds(bounds, method, method.name)
+    _refuse_bounds(bounds, method)
     settings, blocks = dict[str, Any](), None
     if not isinstance(method, ProblemSelector):
         refuse(arguments.scores, f"does not apply to --method {method.name}")
@@ -173,36 +172,40 @@ def _scored(
 
 def _support_size(arguments: SelectArguments, method: PrivateSelector) -> int:
     """Return the size that was given, or the largest of --sizes."""
-    from mipselect.selectors.exact_draws import ExactDrawSelector, asked_sizes
+    from mipselect.selectors.exact_draws import asked_sizes
 
-    size, sizes = arguments.support_size, arguments.drawing.of_the_method.sizes
-    if size is not None and sizes is not None:
-        raise InvalidInput("--support-size and --sizes: give one of them, not both")
-    if size is None and sizes is None:
-        exact = isinstance(method, ExactDrawSelector)
-        or_sizes = ", or --sizes to choose it privately," if exact else ""
-        raise InvalidInput(f"--support-size{or_sizes} must be given")
-    if (drawn := asked_sizes(method)) is not None:
+    size, drawn = arguments.support_size, asked_sizes(method)
+    if size is None and drawn is not None:
         return max(drawn)
-    assert size is not None
+    if size is None or drawn is not None:
+        raise InvalidInput(
+            "--support-size, or --sizes to choose it privately, must be given: one of them"
+        )
     return size
 
 
-def _checked_bounds(given: dict[str, float], method: PrivateSelector) -> dict[str, float]:
-    """Return the bounds that the method needs, all given and in their range, and no other."""
-    from mipselect.cli.arguments import flags_of, refuse_bounds
-    from mipselect.selectors.problem import ProblemSelector
+def _refuse_bounds(bounds: Mapping[str, float], method: PrivateSelector) -> None:
+    """Raise `InvalidInput` for a bound that a method does not know."""
+    for name in bounds:
+        if name not in method.bounds:
+            beside = " beside --mcmc-radius" * (method.name == "mcmc" and name != "ridge")
+            raise InvalidInput(
+                f"{option_named(name)} does not apply to --method {method.name}{beside}"
+            )
 
-    refuse_bounds(given, method, method.name)
+
+def _checked_bounds(given: dict[str, float], method: PrivateSelector) -> dict[str, float]:
+    """Return the bounds that the method needs, all given and in their range."""
     missing = [option_named(name) for name in method.bounds if name not in given]
-    if "--coef-bound" in missing and "--mcmc-radius" in flags_of(type(method)):
+    if "--coef-bound" in missing and method.name == "mcmc":
         missing[-1] += " (or --mcmc-radius)"
     if missing:
         raise InvalidInput(
             "--schema (begin one with 'mipselect describe') or, for a table of numbers, "
             f"{', '.join(missing)} must be given: the bounds are public assumptions, chosen "
             "without looking at the data; a default derived from the data would leak"
-            + ("; --score blocks needs none" if isinstance(method, ProblemSelector) else "")
+            + "; --score blocks needs none"
+            * ("ridge" in method.bounds)
         )
     for name, value in given.items():
         checked_positive(value, option_named(name))

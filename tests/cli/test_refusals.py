@@ -164,7 +164,7 @@ REFUSED: dict[str, dict[str, str | tuple[str, ...]]] = {
         "--coef-bound nan": "--coef-bound must be a finite number > 0, got nan",
         "--ridge 0": "--ridge must be a finite number > 0, got 0",
         "--x-bound 1e26": "x_bound must lie between",
-        "--sizes 1-3": "--support-size and --sizes: give one of them, not both",
+        "--sizes 1-3": "must be given: one of them",
         "--support-size 4": "support-size must be an integer in 1..3",
         "--target z": "there is no column z; columns: a, b, c, y",
         "--features a,d": "there is no column d",
