@@ -1,13 +1,17 @@
-"""`mipselect release`: private supports, what they cost, and nothing else."""
+"""`mipselect release` and `--dry-run`: private supports, what they cost, and nothing else."""
 
 from __future__ import annotations
 
+import gzip
 import math
 import re
 from importlib.metadata import version
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from mipselect import Ledger, errors
 from mipselect.backends.discovery import solver_by_name
@@ -15,41 +19,27 @@ from mipselect.cli.options import parse_sizes
 from mipselect.cli.output import SENSITIVE
 from mipselect.problem.stored import load_instance
 from mipselect.validation import sizes_in_words
-from tests.support.commandline import Run
+from tests.support.commandline import BOUNDS, INSTANCE, TABLE, Run
 
 
-@pytest.mark.parametrize(
-    ("method", "rho"), [("top-r", 0.5), ("exponential", 0.5), ("permute-and-flip", 2.0)]
-)
-def test_a_release_is_a_support_with_its_guarantee(run: Run, method: str, rho: float) -> None:
-    outcome = run("release", "diabetes", "--epsilon", "2", "--method", method, "--json")
-    report = outcome.report
-    assert outcome.code == 0
-    assert (report["sensitive"], report["private"]) == (False, True)
-    assert "warning" not in report
-    guarantee = {
-        "epsilon": 2.0,
-        "delta": 0.0,
-        "relation": "replace-one",
-        "conditions": [],
-        "private": True,
-        "rho": rho,
-    }
-    assert report["guarantee_of_one_draw"] == report["guarantee_of_all_draws"] == guarantee
-    (release,) = report["releases"]
+def test_a_release_is_a_support_with_its_guarantee(run: Run) -> None:
     names = load_instance("diabetes").feature_names
-    assert release["feature_names"] == [names[j] for j in release["support"]]
-    assert release["guarantee"] == guarantee
-
-
-def test_fifty_draws_cost_fifty_times_as_much_and_it_says_so(run: Run) -> None:
-    arguments = ("release", "diabetes", "--epsilon", "1", "--draws", "50")
-    report = run(*arguments, "--json").report
+    common = {"delta": 0.0, "relation": "replace-one", "conditions": [], "private": True}
+    for method, rho in (("top-r", 0.5), ("exponential", 0.5), ("permute-and-flip", 2.0)):
+        arguments = ("release", "diabetes", "--epsilon", "2", "--method", method)
+        report = run(*arguments, "--json").report
+        assert (report["sensitive"], report["private"], "warning" in report) == (False, True, False)
+        guarantee = {"epsilon": 2.0, **common, "rho": rho}
+        assert report["guarantee_of_one_draw"] == report["guarantee_of_all_draws"] == guarantee
+        (release,) = report["releases"]
+        assert release["feature_names"] == [names[j] for j in release["support"]]
+        assert release["guarantee"] == guarantee
+    fifty = (*arguments, "--draws", "50")
+    report, text = run(*fifty, "--json").report, run(*fifty).out
     assert len(report["releases"]) == report["draws"] == 50
-    assert report["guarantee_of_all_draws"]["epsilon"] == 50.0
-    text = run(*arguments).out
-    assert "50 draws at ε = 1 each: ε = 50 in total" in text
-    assert "50-differentially private" in text
+    assert report["guarantee_of_all_draws"]["epsilon"] == 100.0
+    assert "50 draws at ε = 2 each: ε = 100 in total" in text
+    assert "100-differentially private" in text
 
 
 def test_conditional_and_unconditional_mistakes(run: Run) -> None:
@@ -99,32 +89,26 @@ def test_a_release_says_what_is_public_about_it(run: Run, folder: Path) -> None:
     default = ("release", path, "--epsilon", "1")
     arguments = (*default, "--method", "top-r")
     report = run(*arguments, "--solver", "highs", "--tolerance", "0.1", "--json").report
-    instance = load_instance(path)
-    assert {key: report[key] for key in ("n", "p", "support_size", "number_of_supports")} == {
-        "n": 20, "p": 3, "support_size": 2, "number_of_supports": 3,
+    known = {
+        "n": 20, "p": 3, "support_size": 2, "number_of_supports": 3, "x_bound": 1.0, "y_bound": 1.0,
+        "coef_bound": 1.5, "ridge": 0.5, "loss": "squared", "target_shift": 0.25,
+        "features": ["a", "b", "c"], "sensitivity": load_instance(path).sensitivity, "pool_size": 3,
+        "tolerance": 0.1, "mipselect": version("mipselect"), "sizes": None, "complexity": None,
+        "solver": {"name": "highs", "version": solver_by_name("highs").status.version},
     }  # fmt: skip
-    assert [report[f"{key}_bound"] for key in ("x", "y", "coef")] == [1.0, 1.0, 1.5]
-    assert (report["ridge"], report["loss"], report["target_shift"]) == (0.5, "squared", 0.25)
-    assert (report["features"], report["sensitivity"]) == (["a", "b", "c"], instance.sensitivity)
-    assert (report["pool_size"], report["tolerance"]) == (3, 0.1)
-    assert report["solver"] == {"name": "highs", "version": solver_by_name("highs").status.version}
-    assert report["mipselect"] == version("mipselect")
+    assert {key: report[key] for key in known} == known
     text = run(*arguments).out
     for fragment in (
-        "rows: 20; columns: 3;",
-        "features in a release: 2",
-        "largest length of the coefficients: 1.5",
-        "subtracted from the target: 0.25",
-        "a, b, c",
-    ):
+        "rows: 20; columns: 3;", "features in a release: 2", "a, b, c",
+        "largest length of the coefficients: 1.5", "subtracted from the target: 0.25",
+        "supports in the pool: 3; tolerance, in units of the sensitivity: 1e-05;",
+        f"solver: native {version('mipselect')}",
+    ):  # fmt: skip
         assert fragment in text
-    assert "supports in the pool: 3; tolerance, in units of the sensitivity: 1e-05;" in text
-    assert f"solver: native {version('mipselect')}" in text
-    assert (report["sizes"], report["complexity"]) == (None, None)
     exact = run(*default, "--json").report
     assert exact["method"] == exact["releases"][0]["mechanism"] == "permute-and-flip"
-    assert [exact[key] for key in ("pool_size", "tolerance", "solver")] == [None] * 3
-    assert [exact[key] for key in ("sizes", "complexity")] == [None] * 2
+    unused = ("pool_size", "tolerance", "solver", "sizes", "complexity")
+    assert [exact[key] for key in unused] == [None] * 5
     levels = run("release", "paper-p100", "--epsilon", "1", "--method", "mistakes", "--json").report
     assert (levels["pool_size"], levels["tolerance"]) == (None, 1e-5)
 
@@ -224,3 +208,75 @@ def test_failures_around_a_release_quote_no_number_and_charge_nothing(
     outcome.failed_with(1, message, "no budget is spent")
     assert not re.search(r"\d", outcome.err)
     assert charged == []
+
+
+def of_table(table: Path) -> tuple[str | Path, ...]:
+    return ("select", table, "--target", "y", "--support-size", "2", "--epsilon", "1", *BOUNDS)
+
+
+def plan_of(instance: str | Path) -> tuple[str | Path, ...]:
+    return ("release", instance, "--epsilon", "1", "--method", "sis", "--dry-run")
+
+
+def test_every_kind_of_table_has_a_header(run: Run, folder: Path) -> None:
+    rows = [line.split(",") for line in TABLE.splitlines()]
+    columns = {name: [float(row[j]) for row in rows[1:]] for j, name in enumerate(rows[0])}
+    parquet.write_table(pa.table(columns), folder / "data.parquet")
+    (folder / "data.csv.gz").write_bytes(gzip.compress(TABLE.encode()))
+    (folder / "mark.csv").write_text("\ufeff" + TABLE)
+    for name in ("data.csv", "data.csv.gz", "data.parquet", "mark.csv"):
+        report = run(*of_table(folder / name), "--dry-run", "--json").report
+        assert report["features"] == ["a", "b", "c"], name
+    for text, message in (
+        *(("", "the file is empty"), ("y\n1\n", "there is no feature")),
+        ('"a","b\r\nb",c,y\n1,2,3,4\n', "printable line"),
+    ):
+        (folder / "wrong.csv").write_text(text)
+        for dry in ((), ("--dry-run",)):
+            run(*of_table(folder / "wrong.csv"), *dry).failed_with(2, "wrong.csv", message)
+    answer = folder / "plan.json"
+    outcome = run(*plan_of("diabetes"), "--seed", "1", "--output", answer)
+    assert "NOT PRIVATE" in outcome.out
+    assert "no guarantee, for the draw was seeded" in outcome.out
+    assert '"dry_run": true' in answer.read_text()
+
+
+def test_an_npz_file_is_known_by_its_head(run: Run, folder: Path) -> None:
+    np.savez(folder / "data.npz", X=np.full((7, 4), np.nan), y=np.ones(7))
+    text = INSTANCE[: INSTANCE.index("[data]")] + '[data]\nsource = "npz"\npath = "data.npz"\n'
+    (folder / "instance.toml").write_text(text)
+    report = run(*plan_of(folder / "instance.toml"), "--json").report
+    assert (report["n"], report["p"], report["features"]) == (7, 4, ["x0", "x1", "x2", "x3"])
+    (folder / "data.npz").write_bytes(b"PK\x03\x04 and no more")
+    run(*plan_of(folder / "instance.toml")).failed_with(2, "data.npz")
+    np.savez(folder / "data.npz", X=np.ones(7), y=np.ones(7))
+    run(*plan_of(folder / "instance.toml")).failed_with(2, "data.npz")
+
+
+def test_columns_like_identifiers_are_named_before_they_are_drawn(run: Run, tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    rows = "".join(f"{30_000 + k},{k % 7},{k},{k % 5}\n" for k in range(40))
+    table.write_text("provnum,age,rownames,y\n" + rows)
+    command = ("select", table, "--target", "y", "--support-size", "1", "--epsilon", "1")
+    ways = [
+        (*command, *more) for more in ((), ("--dry-run",), ("--dry-run", "--json"), ("--json",))
+    ]
+    for way in ways:
+        assert "note: provnum, rownames look like identifiers" in run(*way).err
+    table.write_text(table.read_text().replace("provnum", "height"))
+    assert "note: rownames looks like an identifier" in run(*command).err
+    table.write_text(table.read_text().replace("rownames", "weight"))
+    assert not any("identifier" in run(*way).err for way in ways)
+
+
+def test_a_draw_near_chance_is_told_before_it_is_paid_for(run: Run, tmp_path: Path) -> None:
+    """n of a stored instance is known before a row is read; where it is private, it is not told."""
+    draw = ("release", "diabetes", "--epsilon")
+    planned, drawn = (run(*draw, "0.001", *more) for more in (("--dry-run",), ()))
+    (told,) = (line for line in planned.err.splitlines() if "near chance" in line)
+    assert told in drawn.err.splitlines()
+    assert "near chance" not in run(*draw, "50", "--dry-run").err
+    for relation, told in (("replace-one", True), ("add-remove", False)):
+        Ledger.create(tmp_path / relation, epsilon=1.0, relation=relation)
+        dry = run(*draw, "0.001", "--dry-run", "--ledger", tmp_path / relation)
+        assert ("near chance" in dry.err) is told
