@@ -25,51 +25,16 @@ from mipselect.tables.moments import Moments
 from mipselect.tables.public_map import TableQuestion
 from tests.support.fields import listed
 from tests.support.mapped_tables import map_table, public_map
-from tests.support.stored_tables import as_dta, as_sav, as_xpt, columns
+from tests.support.stored_tables import CODES, as_dta, as_sav, as_xpt, columns
 
-LABELLED = [
-    {"value": 1, "label": "never"},
-    {"value": 2, "label": "former"},
-    {"value": 3, "label": "daily"},
-]
+LABELLED = [{"value": k, "label": word} for k, word in CODES.items()]
+
+
 REFUSED = [{"value": ""}, {"value": "-9", "label": "refused"}, {"value": "-8"}]
 
 
 def begun(source: Any) -> dict[str, dict[str, Any]]:
     return {entry["name"]: entry for entry in TableSchema.skeleton(source).content["fields"]}
-
-
-@pytest.mark.parametrize("ending", [".sav", ".zsav"])
-def test_spss_has_a_codebook(ending: str, tmp_path: Path) -> None:
-    found = begun(as_sav(columns(), tmp_path / f"t{ending}"))
-    assert found == {
-        "age": {
-            "name": "age",
-            "type": "integer",
-            "title": "Age in years",
-            "missingValues": REFUSED,
-        },
-        "dose": {"name": "dose", "type": "number"},
-        "sex": {"name": "sex", "type": "string", "title": "Sex"},
-        "smoking": {
-            "name": "smoking",
-            "type": "integer",
-            "missingValues": REFUSED,
-            "categories": LABELLED,
-            "categoriesOrdered": True,
-        },
-        "y": {"name": "y", "type": "number"},
-    }
-
-
-def test_stata_has_labels_and_sas_has_names(tmp_path: Path) -> None:
-    found = described(as_dta(columns(), tmp_path / "t.dta"))
-    fields = {entry["name"]: entry for entry in found.schema.content["fields"]}
-    assert fields["smoking"] == {"name": "smoking", "type": "integer", "categories": LABELLED}
-    # One label only is no list of values.
-    assert fields["age"] == {"name": "age", "type": "number", "title": "Age in years"}
-    assert "categories come from labels: smoking." in found.notes[0]
-    assert begun(as_xpt(columns(), tmp_path / "t.xpt"))["age"]["title"] == "Age in years"
 
 
 def test_what_is_begun_maps_the_codes_and_not_their_labels(tmp_path: Path) -> None:
@@ -89,18 +54,15 @@ def test_what_is_begun_maps_the_codes_and_not_their_labels(tmp_path: Path) -> No
 
 def test_texts_with_labels_and_codes_of_no_value(tmp_path: Path) -> None:
     cells = pd.DataFrame({"s": ["a", "b", "x", ""], "y": [0.0, 1, 2, 3]})
-    pyreadstat.write_sav(
-        cells,
-        tmp_path / "t.sav",
-        variable_value_labels={"s": {"a": "Aachen", "b": "Bonn", "x": "unknown"}},
-        missing_ranges={"s": ["x"]},
-    )
-    assert begun(tmp_path / "t.sav")["s"] == listed(
-        "s",
-        {"value": "a", "label": "Aachen"},
-        {"value": "b", "label": "Bonn"},
-        missingValues=[{"value": ""}, {"value": "x", "label": "unknown"}],
-    )
+    labels = {"a": "Aachen", "b": "Bonn", "x": "unknown"}
+    options: dict[str, Any] = {
+        "variable_value_labels": {"s": labels},
+        "missing_ranges": {"s": ["x"]},
+    }
+    pyreadstat.write_sav(cells, tmp_path / "t.sav", **options)
+    kept = [{"value": value, "label": labels[value]} for value in "ab"]
+    none = [{"value": ""}, {"value": "x", "label": "unknown"}]
+    assert begun(tmp_path / "t.sav")["s"] == listed("s", *kept, missingValues=none)
 
 
 def test_rows_do_not_change_what_is_begun(tmp_path: Path) -> None:
@@ -139,9 +101,8 @@ def test_types_are_proposed_and_marked(tmp_path: Path) -> None:
     schema = proposed(path)
     assert proposed_types(path) == {name: {"type": kind} for name, kind in TYPES.items()}
     assert {field.name: field.type for field in schema.fields} == TYPES
-    assert all(field.type_proposed for field in schema.fields)
-    assert all(set(entry) == {"name", "type", "mipselect:typeProposed"}
-               for entry in schema.content["fields"])  # fmt: skip
+    keys = {"name", "type", "mipselect:typeProposed"}
+    assert all(set(entry) == keys for entry in schema.content["fields"])
     with pytest.raises(InvalidInput, match="has types of its own"):
         proposed_types(pa.table({"a": [1]}))
 
@@ -296,31 +257,15 @@ def test_a_data_package(table: Path) -> None:
         with_codebook(table, "p.json", {"resources": [{"name": "a"}, {"name": "b"}]})
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("c.json", "[1]", "is no Table Schema and no data package"),
-        ("c.json", "{}", "is no Table Schema and no data package"),
-        ("c.json", "{", "not valid JSON"),
-        ("c.json", '{"fields": [{"name": "z"}]}', "describes no column"),
-        ("c.json", '{"fields": [{"name": 3}]}', "fields\\[0\\].name"),
-        ("c.json", '{"tableSchema": {"columns": []}}', "is no Table Schema and no data package"),
-        ("c.xml", "<codeBook/>", "not valid JSON"),
-    ],
-)  # fmt: skip
-def test_what_is_no_codebook_is_one_line(
-    name: str, content: str, message: str, table: Path
-) -> None:
-    with pytest.raises(InvalidInput, match=message) as caught:
-        with_codebook(table, name, content)
-    assert name in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-def test_one_that_is_not_there(table: Path) -> None:
+def test_what_is_no_codebook_is_one_line(table: Path) -> None:
     for name in ("none.sav", "none.json"):
         with pytest.raises(InvalidInput, match="no such file"):
             read_codebook(table.with_name(name), TableFile(table))
+    for content, message in NO_CODEBOOKS:
+        with pytest.raises(InvalidInput, match=message) as caught:
+            with_codebook(table, "c.json", content)
+        assert "c.json" in str(caught.value)
+        assert "\n" not in str(caught.value)
 
 
 def test_the_header_of_another_file_is_a_codebook(table: Path) -> None:
@@ -330,3 +275,32 @@ def test_the_header_of_another_file_is_a_codebook(table: Path) -> None:
     from_itself = fields_of(described(stored))
     assert found == {**{name: from_itself[name] for name in ("age", "smoking", "y")},
                      "region": {"type": "string"}}  # fmt: skip
+
+
+@pytest.mark.parametrize("ending", [".sav", ".zsav"])
+def test_spss_has_a_codebook_stata_labels_and_sas_names(ending: str, tmp_path: Path) -> None:
+    age = {"name": "age", "title": "Age in years"}
+    smoking = {"name": "smoking", "type": "integer", "categories": LABELLED}
+    assert begun(as_sav(columns(), tmp_path / f"t{ending}")) == {
+        "age": {**age, "type": "integer", "missingValues": REFUSED},
+        "dose": {"name": "dose", "type": "number"},
+        "sex": {"name": "sex", "type": "string", "title": "Sex"},
+        "smoking": {**smoking, "missingValues": REFUSED, "categoriesOrdered": True},
+        "y": {"name": "y", "type": "number"},
+    }
+    found = described(as_dta(columns(), tmp_path / "t.dta"))
+    fields = {entry["name"]: entry for entry in found.schema.content["fields"]}
+    # One label only is no list of values.
+    assert (fields["smoking"], fields["age"]) == (smoking, {**age, "type": "number"})
+    assert "categories come from labels: smoking." in found.notes[0]
+    assert begun(as_xpt(columns(), tmp_path / "t.xpt"))["age"]["title"] == "Age in years"
+
+
+NO_CODEBOOKS = [
+    *((text, "is no Table Schema and no data package") for text in ("[1]", "{}")),
+    ('{"tableSchema": {"columns": []}}', "is no Table Schema and no data package"),
+    ("{", "not valid JSON"),
+    ("<codeBook/>", "not valid JSON"),
+    ('{"fields": [{"name": "z"}]}', "describes no column"),
+    ('{"fields": [{"name": 3}]}', "fields\\[0\\].name"),
+]
