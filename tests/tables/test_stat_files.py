@@ -131,96 +131,32 @@ def test_names_and_texts_in_any_language(tmp_path: Path) -> None:
         assert X[:, 0].tolist() == [-1, 1, 0]
 
 
-def test_old_files_of_stata_are_not_in_utf8(tmp_path: Path) -> None:
-    cells = pd.DataFrame({"s": ["e#", "x"], "y": [0.0, 1.0]})
-    pyreadstat.write_dta(cells, tmp_path / "t.dta", version=10)
-    content = (tmp_path / "t.dta").read_bytes()
-    (tmp_path / "t.dta").write_bytes(content.replace(b"e#", b"\xe9 "))
-    batch = next(iter(open_source(tmp_path / "t.dta")[0].read(("s",))))
-    assert [text.strip() for text in batch.column(0).to_pylist()] == ["é".encode(), b"x"]
-
-
-def test_old_files_of_spss_do_not_say_their_letters(tmp_path: Path) -> None:
-    pyreadstat.write_sav(pd.DataFrame({"s": ["e#", "x"], "y": [0.0, 1.0]}), tmp_path / "t.sav")
-    content = (tmp_path / "t.sav").read_bytes().replace(b"e#", b"\xe9 ")
-    # The records of the encoding, 20, and of its number, 3, become such as nobody knows.
-    for kind, size, count in ((20, 1, 5), (3, 4, 8)):
-        record = struct.pack("<4i", 7, kind, size, count)
-        assert content.count(record) == 1
-        content = content.replace(record, struct.pack("<4i", 7, 90 + kind, size, count))
-    (tmp_path / "t.sav").write_bytes(content)
-    batch = next(iter(open_source(tmp_path / "t.sav")[0].read(("s",))))
-    assert batch.column(0).to_pylist() == ["é".encode(), b"x"]
-
-
 WHEN = datetime.datetime(2020, 1, 31, 12, 30)
 
 
 def test_dates_are_dates_and_beyond_the_calendar_there_is_none(tmp_path: Path) -> None:
-    cells = pd.DataFrame(
-        {
-            "day": [WHEN.date(), datetime.date(1900, 5, 5), None],
-            "time": [WHEN, datetime.datetime(1900, 5, 5), None],
-        }
-    )
+    days = [WHEN.date(), datetime.date(1900, 5, 5), None]
+    times = [WHEN, datetime.datetime(1900, 5, 5), None]
+    cells = pd.DataFrame({"day": days, "time": times})
     pyreadstat.write_sav(cells, tmp_path / "t.sav")
     pyreadstat.write_dta(cells, tmp_path / "t.dta")
     pyreadstat.write_xport(cells, tmp_path / "t.xpt")
     for ending in (".sav", ".dta", ".xpt"):
         part = open_source(tmp_path / f"t{ending}")[0]
         assert [field["type"] for field in part.fields] == ["date", "datetime"], ending
-        batch = next(iter(part.read(("day", "time"))))
-        expected = [WHEN.date(), datetime.date(1900, 5, 5), None]
-        assert batch.column(0).to_pylist() == expected, ending
-        assert batch.column(1).to_pylist() == [WHEN, datetime.datetime(1900, 5, 5), None]
+        assert written(tmp_path / f"t{ending}", "day", "time") == [days, times]
     odd = pd.DataFrame({"day": [0.0, 1e300, -1e300, 1e12, 86400.75 + 86399]})
     pyreadstat.write_sav(odd, tmp_path / "t.sav", variable_format={"day": "DATE11"})
-    batch = next(iter(open_source(tmp_path / "t.sav")[0].read(("day",))))
-    days = [datetime.date(1582, 10, 14), None, None, None, datetime.date(1582, 10, 15)]
-    assert batch.column(0).to_pylist() == days
+    known = [datetime.date(1582, 10, 14), None, None, None, datetime.date(1582, 10, 15)]
+    assert written(tmp_path / "t.sav", "day") == [known]
 
 
 def test_a_long_range_of_codes_is_no_value(tmp_path: Path) -> None:
     cells = pd.DataFrame({"income": [100.0, -1.0, -1.5, -1e9, 0.0]})
     ranges: dict[str, Any] = {"income": [{"lo": -1.7e308, "hi": -1}]}
     pyreadstat.write_sav(cells, tmp_path / "t.sav", missing_ranges=ranges)
-    part = open_source(tmp_path / "t.sav")[0]
-    assert part.fields == ({"type": "number"},)
-    batch = next(iter(part.read(("income",))))
-    assert batch.column(0).to_pylist() == [100.0, None, None, None, 0.0]
-
-
-def test_a_table_of_numbers_without_a_schema(tmp_path: Path) -> None:
-    cells = {"a": [1.0, 2.0, -9.0], "y": [1.0, 2.0, 3.0]}
-    pyreadstat.write_sav(pd.DataFrame(cells), tmp_path / "t.sav")
-    pyreadstat.write_dta(pd.DataFrame(cells), tmp_path / "t.dta")
-    for ending in (".sav", ".dta"):
-        X, y, names = read_table(tmp_path / f"t{ending}", "y")
-        assert (X.tolist(), y.tolist(), names) == ([[1], [2], [-9]], [1, 2, 3], ("a",))
-    pyreadstat.write_sav(pd.DataFrame(cells), tmp_path / "t.sav", missing_ranges={"a": [-9]})
-    with pytest.raises(InvalidInput, match=r"\(sensitive\) row 2 .*'a' holds no finite number"):
-        read_table(tmp_path / "t.sav", "y")
-
-
-@pytest.mark.parametrize("ending", STAT)
-def test_a_damaged_file_is_one_line(ending: str, tmp_path: Path) -> None:
-    stored = WRITERS[ending](columns(40), tmp_path / f"t{ending}")
-    content = stored.read_bytes()
-    # SAS does not say how many rows there are.
-    for cut in (0, 10, 200, *([] if ending == ".xpt" else [len(content) - 700])):
-        stored.write_bytes(content[:cut])
-        with pytest.raises(InvalidInput) as caught:
-            map_table(stored, SCHEMA, target="y")
-        assert str(stored) in str(caught.value)
-        assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("ending", [*STAT, ".sas7bdat"])
-def test_what_is_no_such_file(ending: str, tmp_path: Path) -> None:
-    for content in (b"", b"age,y\n1,2\n" * 100, bytes(5000)):
-        (tmp_path / f"t{ending}").write_bytes(content)
-        with pytest.raises(InvalidInput, match="cannot be read"):
-            open_source(tmp_path / f"t{ending}")
+    assert open_source(tmp_path / "t.sav")[0].fields == ({"type": "number"},)
+    assert written(tmp_path / "t.sav", "income") == [[100.0, None, None, None, 0.0]]
 
 
 @pytest.mark.parametrize(
@@ -263,37 +199,33 @@ HEAD = ["dose", "code", "flag", "y"]
 
 
 def test_what_cells_stand_for(tmp_path: Path) -> None:
-    rows: list[list[Any]] = [
-        HEAD,
-        [1, 7, True, 0.5],
-        ["1", "7", "true", 0.5],
-        [1.0, 7.0, 1, 0.5],
-        [3.5, datetime.datetime(2020, 1, 31), False, 0.5],
-        [None, None, None, 0.5],
-        ["#N/A", "#N/A", "#VALUE!", 0.5],
-        ["much", "y", "maybe", 0.5],
-        [True, True, True, 0.5],
-        [1e300, datetime.time(12), 2, 0.5],
-    ]
-    X = sheet_of(saved(tmp_path / "t.xlsx", rows))
-    none = [0, 1, 0, 0, 0, 0, 1, 0, 1]
-    assert X[0].tolist() == [-0.5, 0, 1, 0, 0, 0, 0, 1, 0]
-    assert X[1].tolist() == X[0].tolist()
-    assert X[2].tolist() == X[0].tolist()
-    assert X[3].tolist() == [0.75, 0, 0, 0, 1, 0, 0, -1, 0]
-    assert X[4].tolist() == none
-    assert X[5].tolist() == none
-    assert X[6].tolist() == [0, 1, 0, 0, 0, 0, 0, 0, 0]
-    assert X[7].tolist() == [-0.5, 0, 0, 0, 0, 1, 0, 1, 0]
-    assert X[8].tolist() == [1, 0, 0, 0, 0, 0, 0, 0, 0]
-
-
-def test_of_a_formula_its_stored_value_counts(tmp_path: Path) -> None:
-    path = saved(tmp_path / "t.xlsx", [HEAD, ["=1+1", 7, True, 0.5], [2, 7, True, 0.5]])
-    # As Excel would have stored it.
+    plain, none = [-0.5, 0, 1, 0, 0, 0, 0, 1, 0], [0, 1, 0, 0, 0, 0, 1, 0, 1]
+    cells: list[tuple[list[Any], list[float]]] = [
+        ([1, 7, True], plain), (["1", "7", "true"], plain), ([1.0, 7.0, 1], plain),
+        ([3.5, datetime.datetime(2020, 1, 31), False], [0.75, 0, 0, 0, 1, 0, 0, -1, 0]),
+        ([None, None, None], none), (["#N/A", "#N/A", "#VALUE!"], none),
+        (["much", "y", "maybe"], [0, 1, 0, 0, 0, 0, 0, 0, 0]),
+        ([True, True, True], [-0.5, 0, 0, 0, 0, 1, 0, 1, 0]),
+        ([1e300, datetime.time(12), 2], [1, 0, 0, 0, 0, 0, 0, 0, 0]),
+    ]  # fmt: skip
+    path = tmp_path / "t.xlsx"
+    X = sheet_of(saved(path, [HEAD, *([*row, 0.5] for row, _ in cells)]))
+    assert X.tolist() == [mapped for _, mapped in cells]
+    # Of a formula its value counts, as Excel would have stored it.
+    saved(path, [HEAD, ["=1+1", 7, True, 0.5], [2, 7, True, 0.5]])
     replace_in_sheet(path, b"<f>1+1</f><v></v>", b"<f>1+1</f><v>2</v>")
     X = sheet_of(path)
     assert X[0].tolist() == X[1].tolist()
+    # What a sheet says of its size need not be right.
+    X = sheet_of(saved(path, [HEAD, [1] * 4, [2] * 4]))
+    replace_in_sheet(path, b'<dimension ref="A1:D3"', b'<dimension ref="A1:B2"')
+    np.testing.assert_array_equal(sheet_of(path), X)
+    # A date that is none warns nobody.
+    before = sheet_of(saved(path, [HEAD, [1, datetime.datetime(2020, 1, 31), True, 1], [1] * 4]))
+    replace_in_sheet(path, b"<v>43861</v>", b"<v>99999999</v>")
+    after = sheet_of(path)
+    np.testing.assert_array_equal(after[1], before[1])
+    assert after[0, 2:7].tolist() == [0, 0, 0, 0, 1]
 
 
 def replace_in_sheet(path: Path, one: bytes, other: bytes) -> None:
@@ -325,15 +257,6 @@ def test_one_row_of_a_sheet_moves_alone(tmp_path: Path) -> None:
             assert (after[at] != before[at]).any()
 
 
-def test_a_date_that_is_none_warns_nobody(tmp_path: Path) -> None:
-    path = saved(tmp_path / "t.xlsx", [HEAD, [1, datetime.datetime(2020, 1, 31), True, 1], [1] * 4])
-    before = sheet_of(path)
-    replace_in_sheet(path, b"<v>43861</v>", b"<v>99999999</v>")
-    after = sheet_of(path)
-    np.testing.assert_array_equal(after[1], before[1])
-    assert after[0, 2:7].tolist() == [0, 0, 0, 0, 1]
-
-
 def test_rows_without_values_count_up_to_the_last_one_with_one(tmp_path: Path) -> None:
     path = saved(tmp_path / "t.xlsx", [HEAD, [1] * 4, [None] * 4, [None] * 4, [2] * 4])
     X = sheet_of(path)
@@ -343,13 +266,6 @@ def test_rows_without_values_count_up_to_the_last_one_with_one(tmp_path: Path) -
         book.worksheets[0].cell(row, 1).fill = PatternFill("solid", fgColor="FF0000")
         book.worksheets[0].cell(row, 9, "beside the table")
     book.save(path)
-    np.testing.assert_array_equal(sheet_of(path), X)
-
-
-def test_what_a_sheet_says_of_its_size_need_not_be_right(tmp_path: Path) -> None:
-    path = saved(tmp_path / "t.xlsx", [HEAD, [1] * 4, [2] * 4])
-    X = sheet_of(path)
-    replace_in_sheet(path, b'<dimension ref="A1:D3"', b'<dimension ref="A1:B2"')
     np.testing.assert_array_equal(sheet_of(path), X)
 
 
@@ -388,13 +304,22 @@ def test_a_wrong_first_row_is_one_line(first: list[Any], message: str, tmp_path:
 
 
 def test_numbers_without_a_schema(tmp_path: Path) -> None:
+    cells = {"a": [1.0, 2.0, -9.0], "y": [1.0, 2.0, 3.0]}
+    pyreadstat.write_sav(pd.DataFrame(cells), tmp_path / "t.sav")
+    pyreadstat.write_dta(pd.DataFrame(cells), tmp_path / "t.dta")
+    for ending in (".sav", ".dta"):
+        X, y, names = read_table(tmp_path / f"t{ending}", "y")
+        assert (X.tolist(), y.tolist(), names) == ([[1], [2], [-9]], [1, 2, 3], ("a",))
     path = saved(tmp_path / "t.xlsx", [["a", " b ", "y"], [1, True, 3], ["4", 5.5, 6]])
     X, y, names = read_table(path, "y")
     assert (X.tolist(), y.tolist(), names) == ([[1, 1], [4, 5.5]], [3, 6], ("a", "b"))
+    pyreadstat.write_sav(pd.DataFrame(cells), tmp_path / "t.sav", missing_ranges={"a": [-9]})
     saved(path, [["a", "y"], [1, 3], ["few", 6]])
-    with pytest.raises(InvalidInput, match=r"\(sensitive\) row 1 .*'a' holds no finite") as caught:
-        read_table(path, "y")
-    assert "few" not in str(caught.value)
+    for name, row in (("t.sav", 2), ("t.xlsx", 1)):
+        message = rf"\(sensitive\) row {row} .*'a' holds no finite number"
+        with pytest.raises(InvalidInput, match=message) as caught:
+            read_table(tmp_path / name, "y")
+        assert "few" not in str(caught.value)
 
 
 def test_what_is_no_workbook(tmp_path: Path) -> None:
@@ -408,3 +333,44 @@ def test_what_is_no_workbook(tmp_path: Path) -> None:
     replace_in_sheet(path, b'<row r="40"', b'<row r="40')
     with pytest.raises(InvalidInput, match=r"t\.xlsx: the file is damaged"):
         map_table(path, SCHEMA, target="y")
+
+
+def written(found: Any, *columns: str) -> list[list[Any]]:
+    """Cells of the first batch of a file."""
+    batch = next(iter(open_source(found)[0].read(columns)))
+    return [batch.column(k).to_pylist() for k in range(len(columns))]
+
+
+def test_old_files_of_spss_and_stata_do_not_say_their_letters(tmp_path: Path) -> None:
+    cells = pd.DataFrame({"s": ["e#", "x"], "y": [0.0, 1.0]})
+    pyreadstat.write_dta(cells, tmp_path / "t.dta", version=10)
+    pyreadstat.write_sav(cells, tmp_path / "t.sav")
+    for name in ("t.dta", "t.sav"):
+        content = (tmp_path / name).read_bytes().replace(b"e#", b"\xe9 ")
+        # The records of the encoding, 20, and of its number, 3, become such as nobody knows.
+        for kind, size, count in ((20, 1, 5), (3, 4, 8)) if name == "t.sav" else ():
+            record = struct.pack("<4i", 7, kind, size, count)
+            assert content.count(record) == 1
+            content = content.replace(record, struct.pack("<4i", 7, 90 + kind, size, count))
+        (tmp_path / name).write_bytes(content)
+        (texts,) = written(tmp_path / name, "s")
+        assert [text.strip() for text in texts] == ["é".encode(), b"x"]
+
+
+@pytest.mark.parametrize("ending", [*STAT, ".sas7bdat"])
+def test_what_is_no_such_file_or_damaged_is_one_line(ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"t{ending}"
+    for content in (b"", b"age,y\n1,2\n" * 100, bytes(5000)):
+        path.write_bytes(content)
+        with pytest.raises(InvalidInput, match="cannot be read"):
+            open_source(path)
+    if ending == ".sas7bdat":
+        return
+    content = WRITERS[ending](columns(40), path).read_bytes()
+    # SAS does not say how many rows there are.
+    for cut in (0, 10, 200, *([] if ending == ".xpt" else [len(content) - 700])):
+        path.write_bytes(content[:cut])
+        with pytest.raises(InvalidInput) as caught:
+            map_table(path, SCHEMA, target="y")
+        assert str(path) in str(caught.value)
+        assert "\n" not in str(caught.value)
