@@ -44,7 +44,7 @@ from mipselect.tables.fields import as_two_classes
 from mipselect.tables.instances import ScoredTable, instance_of_table, layout_of_table
 from mipselect.tables.model_table import ModelTable
 from mipselect.tables.public_map import PublicMap, Ranges, TableQuestion
-from mipselect.validation import checked_share, set_fields
+from mipselect.validation import set_fields
 
 ModelOf = Callable[[Support, random.Random], tuple[PrivateLinearModel, ModelRows]]
 """Function from a support to the estimator of its coefficients and the rows for it. It may draw."""
@@ -96,12 +96,6 @@ def share_of_selection(asked: float | None, *, in_blocks: bool) -> float:
     if asked is not None:
         return asked
     return SHARE_OF_BLOCKS if in_blocks else SHARE_OF_OTHERS
-
-
-def checked_range_share(share: Any, what: str) -> None:
-    """Raise `InvalidInput` unless 0 ≤ share < 1."""
-    if share != 0.0:
-        checked_share(share, what, closed=False)
 
 
 def default_range_share(numbers: int, product: float | None, *, pure: bool) -> float:
@@ -341,9 +335,6 @@ class TablePlan(Plan):
     blocks : BlockOptions or None
         Scores from blocks of rows that fields are drawn from; None for the loss of rows within
         the ranges of the schema.
-    range_share : float or None
-        The part of the regressor's ε that first finds where most values of the numbers lie within
-        their ranges; None for that of a public rule, which finds none where rows are too few.
     ranges : PrivateRanges or None
         Ranges that are drawn after the fields, from blocks alone.
     rows : int or None
@@ -358,7 +349,6 @@ class TablePlan(Plan):
     regressor: PrivateLinearModel
     size: int
     blocks: BlockOptions | None = None
-    range_share: float | None = None
     ranges: PrivateRanges | None = None
     rows: int | None = None
     of_loss: Mapping[str, Any] = field(default_factory=dict)
@@ -480,9 +470,9 @@ class TablePlan(Plan):
     def epsilon_of_target(self) -> float:
         """Cost of the part of its range where nearly all values of the target lie; 0 for none.
 
-        It is looked for by the default rule only, where n is public and its range is stated.
+        It is looked for where n is public and its range is stated.
         """
-        rule = self.range_share is None and self.regressor.noise_grows_with_target
+        rule = self.regressor.noise_grows_with_target
         target = self.public.target.encoder
         if not rule or self.rows is None or not self._may_be_narrowed(target):
             return 0.0
@@ -492,7 +482,7 @@ class TablePlan(Plan):
     @property
     def looks_for_ranges(self) -> bool:
         """True if ranges are drawn for some selected fields."""
-        return self.regressor.noise_grows_with_ranges and self.range_share != 0.0
+        return self.regressor.noise_grows_with_ranges
 
     def epsilon_of_a_range(self, support: Support) -> float:
         """Return what the range of each number costs; 0 where none is looked for."""
@@ -500,12 +490,10 @@ class TablePlan(Plan):
 
     def _epsilon_each(self, numbers: int) -> float:
         """Return what each of so many ranges costs."""
-        share = self.range_share
-        if share is None:
-            product = None if self.rows is None else self.rows * float(self.regressor.epsilon)
-            share = default_range_share(numbers, product, pure=self._pure)
-        if numbers == 0 or share == 0.0:
+        if numbers == 0:
             return 0.0
+        product = None if self.rows is None else self.rows * float(self.regressor.epsilon)
+        share = default_range_share(numbers, product, pure=self._pure)
         return round_down(exact(self.regressor.epsilon) * exact(share) / numbers)
 
     @property

@@ -26,7 +26,6 @@ from mipselect.regression.plan import (
     SHARE_OF_PRIVATE_RANGES,
     ArrayPlan,
     TablePlan,
-    checked_range_share,
     most_features,
     scores_blocks,
     scores_blocks_of_table,
@@ -130,16 +129,6 @@ class SelectThenRegress(NumberPredictor):
         default=None,
         check=lambda share, name: checked_share(share, name, closed=False),
     )
-    range_share: float | None = parameter(
-        "float, optional",
-        "Of a table: the part of the regressor's ε that finds in which part of its range most "
-        "values of each number of the model lie, where the regressor's noise grows with ranges; 0 "
-        "takes ranges as they are. Default: 0.04 for each number, more with few rows, and 0.16 at "
-        "most, and of a pure model by Huber's loss 0.08 to 0.25 more for the range of its target; "
-        "by experiment.",
-        default=None,
-        check=checked_range_share,
-    )
     ranges: str = parameter(
         '{"public", "private"}',
         "Private: of a table, the ranges that its schema does not state are drawn for the fields "
@@ -163,8 +152,8 @@ class SelectThenRegress(NumberPredictor):
         """
         self._refuse(fit_params)
         self._warn_of_no_ledger()
-        if self.range_share or self.ranges != PUBLIC:
-            raise InvalidInput("range_share and ranges are of a table: fit_table takes them")
+        if self.ranges != PUBLIC:
+            raise InvalidInput("private ranges are of a table: fit_table draws them")
         selector, regressor = self.check()._parts()
         warn_of_names(X, y)
         sources, private = self._sources()
@@ -302,7 +291,6 @@ class SelectThenRegress(NumberPredictor):
             regressor,
             most_features(selector),
             selector.block_options(source) if in_blocks else None,
-            self.range_share,
             ranges,
             of_loss=of_loss,
         )

@@ -69,7 +69,7 @@ def test_many_rows_reach_what_is_possible_and_few_do_not() -> None:
     ("fitted", "more"),
     [
         (model(), {}),
-        (model(selection_share=0.6, range_share=0.2), {}),
+        (model(selection_share=0.6), {}),
         (model(AdaSSPRegressor(delta=1e-5)), {"always": ["e"]}),
         (model(quality_share=0.3), {"ranges": {"a": (2.0, 8.0)}}),
         (SelectThenRegress(PermuteAndFlipSelector(2, score="loss"), clone(HUBER)), {}),

@@ -25,6 +25,7 @@ from mipselect.regression import (
     SelectThenRegress,
     TukeyRegressor,
 )
+from mipselect.regression import plan as planning
 from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.plan import TablePlan, default_range_share
 from mipselect.regression.ranges import PrivateRanges
@@ -192,24 +193,24 @@ def aged(n: int, seed: int = 0) -> tuple[pd.DataFrame, TableSchema]:
     return frame, TableSchema.of({"fields": fields})
 
 
-def test_numbers_keep_to_where_most_of_their_values_lie() -> None:
+def test_numbers_keep_to_where_most_of_their_values_lie(monkeypatch: pytest.MonkeyPatch) -> None:
     frame, schema = aged(4000)
-    found: dict[float | None, Any] = {}
-    for share in (None, 0.0, 0.2):
+    found = []
+    for least in (planning.LEAST_OF_A_RANGE, np.inf):  # As it is, and with ranges as they are.
+        monkeypatch.setattr(planning, "LEAST_OF_A_RANGE", least)
         seeded = ExponentialSelector(1, random_state=0), clone(HUBER).set_params(random_state=1)
-        model = SelectThenRegress(*seeded, epsilon=1.0, range_share=share)
-        found[share] = model.fit_table(frame, schema, target="stay")
-        assert model.guarantee_.epsilon <= 1.0
-        assert model.release_.feature_names == ("age",)
-    wide, narrow = found[0.0].release_.table.ranges, found[None].release_.table.ranges
+        found.append(pair(*seeded, epsilon=1.0).fit_table(frame, schema, target="stay"))
+        assert found[-1].guarantee_.epsilon <= 1.0
+        assert found[-1].release_.feature_names == ("age",)
+    narrow, wide = (model.release_.table.ranges for model in found)
     assert wide == {"age": (-900.0, 1100.0)}
     low, high = narrow["age"]
     assert -100.0 < low < 40.0
     assert 80.0 < high < 250.0
-    scores = {share: model.score(frame, frame["stay"]) for share, model in found.items()}
-    assert scores[None] > 0.5 > 0.3 > scores[0.0]
-    assert f"age {low:.6g} to {high:.6g}" in str(found[None].release_)
-    stored_again(found[None].release_)
+    scores = [model.score(frame, frame["stay"]) for model in found]
+    assert scores[0] > 0.5 > 0.3 > scores[1]
+    assert f"age {low:.6g} to {high:.6g}" in str(found[0].release_)
+    stored_again(found[0].release_)
 
 
 def test_a_model_is_fitted_to_the_rows_that_it_predicts() -> None:
@@ -238,31 +239,30 @@ def test_ranges_cost_a_part_of_the_model() -> None:
     frame, schema = aged(50)
     del frame
     question = TableQuestion(schema, "stay")
-    for share, part in ((None, 0.04), (0.0, 0.0), (0.3, 0.3)):
-        planned = TablePlan(question, ExponentialSelector(1), HUBER, 1, range_share=share)
-        assert planned.promise.epsilon == pytest.approx(2.0)
-        for support, spent in (((0,), part), ((1,), 0.0)):
-            assert planned.epsilon_of_a_range(support) == pytest.approx(spent)
-            assert planned.model_on(support).epsilon == pytest.approx(1.0 - spent)
     # From too few rows a part of a range would be noise.
-    for rows, share, spent in ((99, None, 0.0), (200, None, 0.08), (10, 0.3, 0.3)):
-        asked = {"range_share": share, "rows": rows}
-        planned = TablePlan(question, ExponentialSelector(1), HUBER, 1, **asked)
-        assert planned.epsilon_of_a_range((0,)) == pytest.approx(spent)
-        assert planned.model_on((0,)).epsilon == pytest.approx(1.0 - spent)
+    for rows, spent in ((None, 0.04), (99, 0.0), (200, 0.08)):
+        planned = TablePlan(question, ExponentialSelector(1), HUBER, 1, rows=rows)
+        assert planned.promise.epsilon == pytest.approx(2.0)
+        for support, part in (((0,), spent), ((1,), 0.0)):
+            assert planned.epsilon_of_a_range(support) == pytest.approx(part)
+            assert planned.model_on(support).epsilon == pytest.approx(1.0 - part)
     # A regression whose noise does not follow from ranges takes them as they are.
     planned = TablePlan(question, ExponentialSelector(1), REGRESSORS["tukey"], 1)
     assert planned.epsilon_of_a_range((0,)) == 0.0
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 3.0, 40.0])
-@pytest.mark.parametrize("share", [None, 0.9])
-def test_rho_is_that_of_any_number_of_ranges(epsilon: float, share: float | None) -> None:
+@pytest.mark.parametrize("share", [0.04, 0.9])
+def test_rho_is_that_of_any_number_of_ranges(
+    epsilon: float, share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A model of the whole ε has more than one of the rest, but for much spent on ranges."""
     _, schema = aged(20)
     question = TableQuestion(schema, "stay")
     regressor = AdaSSPRegressor(epsilon=epsilon, delta=1e-6)
-    planned = TablePlan(question, ExponentialSelector(1), regressor, 1, range_share=share)
+    for name in ("SHARE_OF_A_RANGE", "SHARE_OF_ALL_RANGES"):
+        monkeypatch.setattr(planning, name, share)
+    planned = TablePlan(question, ExponentialSelector(1), regressor, 1)
     stated = planned.model_promise
     assert (stated.epsilon, stated.delta) == (epsilon, 1e-6)
     rhos = []
@@ -299,14 +299,9 @@ def test_a_range_that_doubles_cannot_divide_stays_as_it_is() -> None:
     assert model.release_.table.ranges == {"x": (1e15, 1e15 + 4)}
 
 
-def test_a_share_of_ranges_is_of_a_table() -> None:
-    frame, schema = aged(200)
-    for wrong in (-0.1, 1.0, float("nan")):
-        with pytest.raises(InvalidInput, match="range_share"):
-            pair(range_share=wrong).fit_table(frame, schema, target="stay")
-    for asked in ({"range_share": 0.1}, {"ranges": "private"}):
-        with pytest.raises(InvalidInput, match="range_share and ranges are of a table"):
-            pair(**asked).fit(np.zeros((10, 2)), np.zeros(10))
+def test_private_ranges_are_of_a_table() -> None:
+    with pytest.raises(InvalidInput, match="private ranges are of a table"):
+        pair(ranges="private").fit(np.zeros((10, 2)), np.zeros(10))
 
 
 @pytest.mark.parametrize(
@@ -427,7 +422,7 @@ def test_a_part_of_a_range_that_was_drawn_is_no_reason_for_a_warning() -> None:
     dose = rng.uniform(40, 45, 2000)
     frame = pd.DataFrame({"dose": dose, "effect": dose / 100})
     schema = TableSchema.of_numbers({"dose": (0, 100), "effect": (0, 1)})
-    model = pair(range_share=0.2).fit_table(frame, schema, target="effect")
+    model = pair().fit_table(frame, schema, target="effect")
     table = model.release_.table
     low, high = table.ranges["dose"]
     assert 0.0 < low < high < 60.0

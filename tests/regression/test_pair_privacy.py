@@ -24,6 +24,7 @@ from mipselect.regression import (
     ObjectivePerturbationClassifier,
     ObjectivePerturbationRegressor,
 )
+from mipselect.regression import plan as planning
 from mipselect.regression.plan import TablePlan
 from mipselect.regression.ranges import Parts
 from mipselect.regression.rows import Drawn, ModelRows
@@ -67,6 +68,12 @@ EPSILON, RADIUS = 1.0, 0.8
 FEW = Parts((16, 11))
 
 
+@pytest.fixture(autouse=True)
+def _ranges_cost_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SHARE_OF_A_RANGE", "SHARE_OF_ALL_RANGES"):
+        monkeypatch.setattr(planning, name, 0.4)
+
+
 def plan(
     method: PrivateSelector, loss: str, relation: str, blocks: BlockOptions | None = None
 ) -> TablePlan:
@@ -78,7 +85,7 @@ def plan(
     )
     target, other = ("ill", "y") if classes else ("y", "ill")
     question = TableQuestion(SCHEMA, target, never=[other])
-    return TablePlan(question, method, regressor, 1, blocks, range_share=0.4)
+    return TablePlan(question, method, regressor, 1, blocks)
 
 
 def law(planned: TablePlan, rows: list[Row], grid: np.ndarray) -> dict[tuple[int, int], np.ndarray]:
@@ -187,7 +194,9 @@ def test_a_range_that_is_not_paid_for_is_found(monkeypatch: pytest.MonkeyPatch) 
     honest = TablePlan.model_on
 
     def whole(planned: TablePlan, support: Any) -> Any:
-        return honest(replace(planned, range_share=0.0), support)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(planning, "SHARE_OF_ALL_RANGES", 0.0)
+            return honest(planned, support)
 
     found = worst(planned, "replace-one")
     monkeypatch.setattr(TablePlan, "model_on", whole)

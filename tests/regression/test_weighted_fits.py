@@ -165,7 +165,7 @@ def test_a_model_is_that_of_the_rows_that_count(name: str) -> None:
 def test_coefficients_are_those_of_weighted_least_squares(name: str) -> None:
     frame = sample(6000)
     frame["w"] = np.where(frame["w"] == 8.0, 8.0, 2.0)
-    release = fitted(name, frame, WEIGHTED, epsilon=4000.0, range_share=0.0).release_
+    release = fitted(name, frame, WEIGHTED, epsilon=4000.0).release_
     X, w = np.column_stack([frame["a"], np.ones(6000)]), frame["w"].to_numpy()
     expected = np.linalg.solve(X.T @ (w[:, None] * X), X.T @ (w * frame["y"]))
     assert release.feature_names == ("a",)
