@@ -255,7 +255,7 @@ def test_a_model_of_people_wants_to_know_whose_row_is_whose() -> None:
     quality = evaluate_model(release, of_people(2000, 3), epsilon=1.0, schema=PEOPLE)
     assert quality.rows == 2000
     unit = TableSchema.of({**PEOPLE.content, "csvw-eo:privacyUnit": "dose"})
-    with pytest.raises(InvalidInput, match="the model uses it"):
+    with pytest.raises(InvalidInput, match="names must differ"):
         evaluation_map(release.table, unit, "first")
 
 

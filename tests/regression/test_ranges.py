@@ -1,27 +1,35 @@
-"""Ranges that are drawn: scores against their formulas, privacy, and what is found."""
+"""Ranges that are drawn: scores against their formulas, privacy, what is found, what it costs."""
 
 from __future__ import annotations
 
 import itertools
 import math
 import random
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from sklearn.base import clone
 
+from mipselect import Ledger
+from mipselect.errors import BudgetExceeded, InvalidInput, UsefulnessWarning
 from mipselect.mechanisms import NoisyMax
 from mipselect.mechanisms.scores.noisy_max import permute_and_flip_log_probability
+from mipselect.privacy.decimals import exact
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.regression import (
     AdaSSPRegressor,
     ModelRelease,
+    ObjectivePerturbationClassifier,
     ObjectivePerturbationRegressor,
     SelectThenRegress,
+    ranges,
 )
 from mipselect.regression import (
     plan as planning,
@@ -38,6 +46,7 @@ from mipselect.regression.ranges import (
     law_of_size,
     log_odds_of_whole,
     range_of,
+    range_of_field,
 )
 from mipselect.regression.rows import TargetPart
 from mipselect.selectors import PermuteAndFlipSelector
@@ -383,3 +392,410 @@ def test_a_wide_range_of_the_target_costs_little() -> None:
     _, schema = weights(1)
     plan = TablePlan(TableQuestion(schema, "y"), PermuteAndFlipSelector(1), HUBER, 1)
     assert plan.epsilon_of_target == 0.0
+
+
+HUBER_OF_PRIVATE = ObjectivePerturbationRegressor(loss="huber(0.25)", random_state=2)
+FIELDS = ("age", "year", "dose", "group", "y")
+
+
+def schema_of(**stated: tuple[float, float]) -> TableSchema:
+    """Numbers without ranges but for those that are stated, and a field of categories."""
+    entries: list[dict[str, Any]] = []
+    for name in FIELDS:
+        entry: dict[str, Any] = {"name": name, "type": "number"}
+        if name == "group":
+            entry = {"name": name, "type": "string", "categories": ["a", "b"]}
+        elif name in stated:
+            low, high = stated[name]
+            entry["constraints"] = {"minimum": low, "maximum": high}
+        entries.append(entry)
+    return TableSchema.of({"fields": entries, "missingValues": ["", "NA"]})
+
+
+def table(n: int = 4000) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    age, year = rng.normal(50.0, 15.0, n), rng.integers(1990, 2021, n)
+    frame = pd.DataFrame({"age": age, "year": year, "dose": rng.lognormal(0.0, 1.0, n)})
+    frame["group"] = rng.choice(["a", "b"], n)
+    effect = 2000.0 * age + 3000.0 * (year - 2005.0) + 20_000.0 * (frame["group"] == "b")
+    frame["y"] = 1e5 + effect + rng.normal(0.0, 5000.0, n)
+    return frame
+
+
+def pair(epsilon: float = 8.0, size: int = 3, **more: Any) -> SelectThenRegress:
+    selector = PermuteAndFlipSelector(size, random_state=1)
+    regressor = more.pop("regressor", HUBER_OF_PRIVATE)
+    return SelectThenRegress(selector, regressor, epsilon=epsilon, ranges="private", **more)
+
+
+def test_ranges_of_the_drawn_fields_are_drawn_and_released() -> None:
+    frame, ledger = table(), Ledger(8.0)
+    model = pair(ledger=ledger).fit_table(frame, schema_of(), target="y")
+    release = model.release_
+    assert release.feature_names == ("age", "year", "group")
+    assert ledger.remaining.epsilon == 0.0
+    assert release.guarantee.epsilon == 8.0
+    drawn = {each["field"]: each for each in release.drawn_ranges}
+    assert set(drawn) == {"age", "year", "y"}  # A category needs no range, "dose" was not drawn.
+    assert sum(each["epsilon"] for each in drawn.values()) <= 0.2 * 8.0
+    for name, each in drawn.items():
+        assert each["private"] is False  # Seeded.
+        assert each["minimum"] < np.quantile(frame[name], 0.2)
+        assert each["maximum"] > np.quantile(frame[name], 0.8)
+        fields = {field.name: field for field in release.table.schema.fields}
+        assert (fields[name].minimum, fields[name].maximum) == (each["minimum"], each["maximum"])
+    assert model.score(frame, frame["y"]) > 0.8
+    again = stored_again(release)
+    assert again.drawn_ranges == release.drawn_ranges
+
+
+def test_stated_ranges_are_kept_and_cost_nothing() -> None:
+    schema = schema_of(year=(1990.0, 2020.0), y=(0.0, 300_000.0))
+    release = pair().fit_table(table(), schema, target="y").release_
+    assert [each["field"] for each in release.drawn_ranges] == ["age"]
+    assert release.drawn_ranges[0]["epsilon"] == pytest.approx(1.6)
+    ends = {field.name: (field.minimum, field.maximum) for field in release.table.schema.fields}
+    assert ends["year"] == (1990.0, 2020.0)
+    more = {"year": (1980.0, 2030.0)}
+    release = pair().fit_table(table(), schema_of(), target="y", ranges=more).release_
+    assert {each["field"] for each in release.drawn_ranges} == {"age", "y"}
+
+
+def test_the_ledger_is_charged_before_a_range_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stop(Exception):
+        pass
+
+    def stop(*_: object) -> None:
+        raise Stop
+
+    monkeypatch.setattr(ranges, "range_of", stop)
+    ledger = Ledger(8.0)
+    with pytest.raises(Stop):
+        pair(ledger=ledger).fit_table(table(500), schema_of(), target="y")
+    assert ledger.remaining.epsilon == 0.0
+    small = Ledger(7.9)
+    with pytest.raises(BudgetExceeded):
+        pair(ledger=small).fit_table(table(500), schema_of(), target="y")
+    assert small.remaining.epsilon == 7.9
+
+
+HOSTILE = [
+    ["text"] * 60,
+    ["NA"] * 60,
+    ["inf", "-inf"] * 30,
+    ["1e308", "-1e308", "1e-320"] * 20,
+    ["7"] * 60,
+    ["7"] + [""] * 59,
+]
+
+
+@pytest.mark.parametrize("values", HOSTILE)
+@pytest.mark.parametrize("seed", range(3))
+def test_nothing_is_raised_or_said_because_of_the_rows(values: list[str], seed: int) -> None:
+    frame = pd.DataFrame(dict.fromkeys(FIELDS, values))
+    model = pair(20.0, regressor=clone(HUBER_OF_PRIVATE).set_params(random_state=seed))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        release = model.fit_table(frame, schema_of(), target="y").release_
+    assert release.has_model
+    assert all(np.isfinite([e["minimum"], e["maximum"]]).all() for e in release.drawn_ranges)
+    with warnings.catch_warnings():
+        # A prediction says what it replaces.
+        warnings.simplefilter("ignore", UserWarning)
+        assert np.isfinite(release.predict(frame)).all()
+
+
+@pytest.mark.parametrize(
+    ("size", "stated", "count"),
+    [(1, {}, 2), (3, {}, 4), (4, {}, 4), (3, {"y": (0.0, 1.0)}, 3), (1, {"age": (0.0, 90.0)}, 2)],
+)
+def test_too_few_rows_are_refused_before_anything_is_paid(
+    size: int, stated: dict[str, tuple[float, float]], count: int
+) -> None:
+    """With 0.8 for all ranges each has ε = 0.8/count, and n times that must be 48."""
+    least = 60 * count
+    ledger = Ledger(4.0)
+    model = pair(4.0, size=size, ledger=ledger)
+    with pytest.raises(InvalidInput, match=f"48 for each of {count}.* take {least:,} rows"):
+        model.fit_table(table(least - 1), schema_of(**stated), target="y")
+    assert ledger.remaining.epsilon == 4.0
+    model.fit_table(table(least), schema_of(**stated), target="y")
+    assert ledger.remaining.epsilon == 0.0
+
+
+def test_one_row_of_each_person() -> None:
+    content = schema_of().content
+    content["fields"].append({"name": "who", "type": "string"})
+    schema = TableSchema.of({**content, "csvw-eo:privacyUnit": "who"})
+    frame = table(1000)
+    frame["who"] = [f"p{k // 2}" for k in range(1000)]
+    for rule in ("first", "mean"):
+        model = pair(size=2).fit_table(frame, schema, target="y", unit_rule=rule)
+        assert len(model.release_.drawn_ranges) == 3
+        assert model.release_.table.unit == "who"
+
+
+def test_ranges_see_nothing_of_the_rows_that_are_kept_apart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen = []
+
+    def counted(values: np.ndarray, epsilon: float, source: random.Random) -> tuple[float, float]:
+        seen.append(len(values))
+        return range_of(values, epsilon, source)
+
+    monkeypatch.setattr(ranges, "range_of", counted)
+    model = pair(quality_share=0.25, size=2).fit_table(table(2000), schema_of(), target="y")
+    assert set(seen) == {1500}
+    assert (model.quality_.rows, model.quality_.share) == (500, 0.25)
+
+
+def test_targets_beyond_their_range_count_where_a_slope_is_bounded() -> None:
+    bounds = {"x_bound": 1.0, "y_bound": 1.0}
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (4000, 1))
+    y = np.where(rng.random(4000) < 0.2, 1.5, -0.5) + X[:, 0]
+    slopes = {}
+    for loss, clip in (("huber(0.25)", 1024.0), ("huber(5)", 1.0), ("squared", 1.0)):
+        model = ObjectivePerturbationRegressor(
+            epsilon=50.0, loss=loss, coef_bound=9.0, random_state=0, **bounds
+        )
+        assert model._clip_bound == clip
+        slopes[loss] = model.fit(X, y).coef_[0]
+        if clip > 1.0:  # A gradient is bounded by the loss, whatever the target is.
+            assert model._loss().slope(clip, np.inf) == model._loss().slope(1.0, 0.0)
+    assert slopes["huber(0.25)"] == pytest.approx(1.0, abs=0.1)
+    assert slopes["squared"] < 0.9
+
+
+@pytest.mark.parametrize(
+    ("more", "asked", "words"),
+    [
+        ({"epsilon": None}, {}, "need epsilon"),
+        ({"selector": PermuteAndFlipSelector(1, score="loss")}, {}, "drawn from blocks"),
+        ({"ranges": "secret"}, {}, "ranges must be"),
+        ({}, {"ranges": {"group": (0.0, 1.0)}}, "numbers without categories"),
+        (
+            {},
+            {"never": ["age", "year", "dose"], "ranges": {"y": (0.0, 1.0)}},
+            "none is to be drawn",
+        ),
+    ],
+)
+def test_bad_questions(more: dict[str, Any], asked: dict[str, Any], words: str) -> None:
+    model = pair(size=1).set_params(**more)
+    with pytest.raises(InvalidInput, match=words):
+        model.fit_table(table(50), schema_of(), target="y", **asked)
+
+
+@pytest.mark.parametrize("share", [0.03, 0.2, 0.5, 0.97])
+@pytest.mark.parametrize("shift", [0.0, 7.0])
+def test_a_range_of_two_numbers_holds_both_without_a_schema(share: float, shift: float) -> None:
+    """Most are the same, so that an interval around these alone is the likeliest."""
+    source, rng = random.Random(1), np.random.default_rng(0)
+    field = schema_of().field("age", "field")
+    values = shift + (rng.random(5000) < share)
+    for _ in range(20):
+        (low, high), whole = range_of_field(field, values, 0.1, source)
+        assert whole
+        assert low <= shift
+        assert high >= shift + 1.0
+    others = [range_of_field(field, 0.01 * rng.normal(size=5000), 0.1, source) for _ in range(20)]
+    assert not any(whole for _, whole in others)
+    assert np.median([high - low for (low, high), _ in others]) < 0.2  # They keep their units.
+
+
+def test_a_range_that_was_drawn_has_no_part() -> None:
+    """It is one already: all of the ε of the model is for the coefficients, and stated ranges."""
+    question = TableQuestion(schema_of(year=(1990.0, 2020.0)), "y")
+    plan = pair().plan_of_table(question, random.Random(0))
+    numbers = plan.ranged_numbers((0, 1, 2, 3))
+    assert [*numbers.by_name] == ["year"]
+    assert plan.epsilon_of_target == 0.0
+    assert plan.epsilon_of_a_range((0, 2)) == 0.0 < plan.epsilon_of_a_range((1,))
+
+
+def table_of_whole(rows: int = 5000) -> pa.Table:
+    """Make rows of patients of whom few have diabetes, or were there before."""
+    rng = np.random.default_rng(0)
+    age, diabetes = rng.integers(18, 95, rows), (rng.random(rows) < 0.05).astype(int)
+    visits = rng.poisson(0.2, rows)
+    days = 2 + 0.05 * age + 4 * diabetes + 2 * visits + rng.normal(0, 2, rows)
+    dead = (rng.random(rows) < np.where(diabetes == 1, 0.3, 0.03)).astype(int)
+    columns = {"age": age, "diabetes": diabetes, "visits": visits, "dead": dead}
+    return pa.table({**columns, "days": np.clip(days, 0, 40)})
+
+
+def schema(*, stated: bool = True, kind: str = "integer", **dead: Any) -> TableSchema:
+    """Describe them, with ranges or without."""
+
+    def field(name: str, kind: str, low: float, high: float) -> dict[str, Any]:
+        ends = {"minimum": low, "maximum": high} if stated or name == "days" else {}
+        return {"name": name, "type": kind, "constraints": {"required": True, **ends}}
+
+    fields = [
+        field("age", kind, 18, 95),
+        field("diabetes", kind, 0, 1),
+        field("visits", kind, 0, 10),
+        {**field("dead", "integer", 0, 1), **dead},
+        field("days", "number", 0, 40),
+    ]
+    return TableSchema.of({"fields": fields})
+
+
+def fitted_of_whole(
+    schema: TableSchema, target: str, never: str, loss: str = "huber", **more: Any
+) -> SelectThenRegress:
+    """Fit three fields with a seed."""
+    model = SelectThenRegress(
+        PermuteAndFlipSelector(3, random_state=0),
+        ObjectivePerturbationRegressor(loss=loss, random_state=0),
+        epsilon=4,
+        **more,
+    )
+    return model.fit_table(table_of_whole(), schema, target=target, never=[never])
+
+
+def effects(model: SelectThenRegress) -> dict[str, float]:
+    """Return the coefficients by field."""
+    return {term.field: term.coefficient for term in model.release_.in_units.terms}
+
+
+def test_parts_of_whole_numbers_end_at_whole_numbers() -> None:
+    """So a rare 0 or 1 keeps its unit."""
+    model = fitted_of_whole(schema(), "days", "dead")
+    assert effects(model)["diabetes"] == pytest.approx(4.0, abs=1.0)
+    assert model.release_.table.ranges["diabetes"] == (0.0, 1.0)
+    low, high = model.release_.table.ranges["visits"]
+    assert (low, high) == pytest.approx((round(low), round(high)))
+    assert 1.0 <= high - low < 10.0
+    assert effects(model)["visits"] == pytest.approx(2.0, abs=1.0)
+
+
+def test_a_number_that_may_be_a_fraction_has_any_part() -> None:
+    low, high = fitted_of_whole(schema(kind="number"), "days", "dead").release_.table.ranges[
+        "diabetes"
+    ]
+    assert high - low < 1.0
+
+
+def test_private_ranges_of_whole_numbers_have_a_unit() -> None:
+    model = fitted_of_whole(schema(stated=False), "days", "dead", ranges="private")
+    low, high = model.release_.table.ranges["diabetes"]
+    assert low == round(low)
+    assert high == round(high)
+    assert low <= 0.0
+    assert high >= 1.0
+    assert effects(model)["diabetes"] == pytest.approx(4.0, abs=1.5)
+
+
+def test_whether_numbers_are_whole_is_paid_out_of_their_range(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Both are drawn from the same values: their ε add up to that of the range."""
+    spent: list[Fraction] = []
+
+    def noted(draw: Any) -> Any:
+        def drawn(values: Any, epsilon: float, source: Any) -> Any:
+            spent.append(exact(epsilon))
+            return draw(values, epsilon, source)
+
+        return drawn
+
+    for name in ("counts_whole", "range_of"):
+        monkeypatch.setattr(ranges, name, noted(vars(ranges)[name]))
+    number, whole = schema(stated=False, kind="number"), schema(stated=False)
+    values = np.arange(300.0)
+    for known, count in ((number, 2), (whole, 1)):
+        for epsilon in (0.1, 0.7, 3.0):
+            spent.clear()
+            ranges.range_of_field(known.fields[1], values, epsilon, random.Random(0))
+            assert len(spent) == count
+            assert exact(epsilon) * (1 - Fraction(1, 10**15)) <= sum(spent) <= exact(epsilon)
+
+
+def test_features_made_of_whole_numbers_keep_their_unit_too() -> None:
+    """Of visits most are 0, and most years are the first."""
+    content = schema().content
+    years = np.where(np.random.default_rng(1).random(5000) < 0.05, 2021, 2020)
+    rows = table_of_whole().append_column("when", pa.array([f"{year}-03-01" for year in years]))
+    made = [
+        {"name": "root of visits", "from": "visits", "transform": "sqrt"},
+        {"name": "year", "from": "when", "part": "year", "minimum": 2015, "maximum": 2025},
+    ]
+    known = TableSchema.of(
+        {
+            "fields": [*content["fields"], {"name": "when", "type": "date"}],
+            "mipselect:features": made,
+        }
+    )
+    model = SelectThenRegress(
+        PermuteAndFlipSelector(2, random_state=0),
+        ObjectivePerturbationRegressor(loss="huber", random_state=0),
+        epsilon=4,
+    ).fit_table(rows, known, target="days", never=["dead", "visits", "age", "diabetes"])
+    ranges = model.release_.table.ranges
+    low, high = ranges["root of visits"]
+    assert low == pytest.approx(0.0, abs=1e-9)
+    assert high**2 == pytest.approx(round(high**2))
+    assert high >= 1.0
+    low, high = ranges["year"]
+    assert low <= 2020.0
+    assert (low, high) == pytest.approx((round(low), round(high)))
+    assert high >= 2021.0 - 1e-6
+
+
+@pytest.mark.parametrize(
+    ("transform", "low", "high", "expected"),
+    [
+        ("sqrt", 0.0, 0.1, (0.0, 1.0)),
+        ("sqrt", -3.0, 0.5, (-3.0, 1.0)),
+        ("log", 0.1, 0.2, (0.0, np.log(2.0))),
+        ("log", -5.0, 1e9, (-5.0, 1e9)),
+    ],
+)
+def test_curves_of_whole_numbers(
+    transform: str, low: float, high: float, expected: tuple[float, float]
+) -> None:
+    source = {"name": "k", "type": "integer", "constraints": {"minimum": 1, "maximum": 9}}
+    made = {"name": "f", "from": "k", "transform": transform}
+    (of_whole,) = TableSchema.of({"fields": [source], "mipselect:features": [made]}).derived
+    assert of_whole.whole_ends(low, high) == pytest.approx(expected)
+    fractions = {**source, "type": "number"}
+    (other,) = TableSchema.of({"fields": [fractions], "mipselect:features": [made]}).derived
+    assert other.whole_ends(low, high) == (low, high)
+
+
+def test_a_target_of_two_numbers_is_doubted_before_it_is_paid() -> None:
+    ledger = Ledger(epsilon=4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UsefulnessWarning)
+        with pytest.raises(UsefulnessWarning, match=r'"categories": \[0, 1\]'):
+            fitted_of_whole(schema(), "dead", "days", ledger=ledger)
+    assert ledger.spent.epsilon == 0.0
+
+
+def test_two_classes_are_doubted_of_hubers_loss_alone() -> None:
+    classes = schema(constraints={}, categories=[0, 1])
+    with pytest.warns(UsefulnessWarning, match="two classes"):
+        model = fitted_of_whole(classes, "dead", "days")
+    assert "below 0 for 0 and above 0 for 1" in str(model.release_)
+    assert "in units of the target" not in str(model.release_)
+
+
+@pytest.mark.parametrize(
+    "regressor",
+    [
+        ObjectivePerturbationRegressor(loss="squared"),
+        ObjectivePerturbationClassifier(),
+        AdaSSPRegressor(delta=1e-6),
+    ],
+    ids=["squared", "classifier", "AdaSSP"],
+)
+def test_nothing_is_said_of_means_and_probabilities(regressor: Any) -> None:
+    classes = isinstance(regressor, ObjectivePerturbationClassifier)
+    known = schema(constraints={}, categories=[0, 1]) if classes else schema()
+    model = SelectThenRegress(PermuteAndFlipSelector(1), regressor, epsilon=4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UsefulnessWarning)
+        model.fit_table(table_of_whole(), known, target="dead", never=["days"])
