@@ -71,8 +71,6 @@ NO_MODEL = (
     "the same: take more rows, a larger --epsilon or --delta, or another --regression"
 )
 
-ELSEWHERE = "the file of --output has them"
-
 RESIDUAL_BOUND = 0.25
 ROUNDS = 8
 """Rounds of boosted AdaSSP, for a target in [-1, 1]; by experiment too."""
@@ -468,7 +466,7 @@ class FitPlan(ReleasePlan):
             """Print the model in the units of its table."""
             kind = "released model" if model.private else "drawn model, not private"
             heading(console, f"{self.title}: {kind}")
-            for text in summary_text(model, LEVEL, ELSEWHERE).splitlines():
+            for text in summary_text(model, LEVEL).splitlines():
                 line(console, text)
             for drawn in model.drawn_ranges:
                 line(

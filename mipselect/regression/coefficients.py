@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,34 +25,10 @@ from mipselect.validation import checked_share
 
 LEVEL = 0.95
 
-TARGET = "y"
-"""Name of the target where the model is one of arrays."""
-
 OPEN = "open"
 """Stands in place of a number that says nothing."""
 
-
-def rule_of(
-    release: ModelRelease, coefficients: Sequence[float], intercept: float
-) -> TableEquation:
-    """Return the linear rule of coefficients of the columns of a release and of an intercept.
-
-    It is in units of its table, or per unit of each column.
-    """
-    if release.table is not None:
-        log_odds = release.has_probabilities
-        return release.table.equation(coefficients, intercept, log_odds=log_odds)
-    classes = release.classes
-    return TableEquation(
-        target=TARGET,
-        classes=None if classes is None else (str(classes[0]), str(classes[1])),
-        intercept=intercept,
-        terms=tuple(
-            Term(name, PER_UNIT, beta, meaning=f"per unit of {name}")
-            for name, beta in zip(release.column_names, coefficients, strict=True)
-        ),
-        log_odds=release.has_probabilities,
-    )
+ELSEWHERE = "to_frame() and the file of the release have them"
 
 
 def all_terms(release: ModelRelease, rule: TableEquation) -> list[Term]:
@@ -61,23 +36,6 @@ def all_terms(release: ModelRelease, rule: TableEquation) -> list[Term]:
     intercept = Term(INTERCEPT, INTERCEPT, rule.intercept, meaning=INTERCEPT)
     there = release.table is not None or release.rows.fit_intercept
     return [intercept, *rule.terms] if there else [*rule.terms]
-
-
-REFUSALS = {
-    "objective-perturbation": (
-        "objective perturbation releases coefficients only: how steep the loss is around them, on "
-        "which any width depends, is not released"
-    ),
-    "boosted-adassp": (
-        "boosted AdaSSP estimates what the clipping of residuals leaves, and how many of them were "
-        "clipped is not released; AdaSSPRegressor has intervals"
-    ),
-    "tukey": (
-        "the Tukey mechanism releases one median of models: how far the models of the blocks lie "
-        "from each other is not released; AdaSSPRegressor has intervals"
-    ),
-}
-"""Reasons why there are no intervals, by the name of a mechanism."""
 
 
 TURNED = 1e-4
@@ -148,9 +106,6 @@ class NoisyNormalEquations:
         strong.
         """
         regression = release.mechanism.rsplit("then ", 1)[-1]
-        for name, reason in REFUSALS.items():
-            if regression.startswith(name):
-                raise InvalidInput(f"no intervals: {reason}")
         statistics, bounds = release.statistics, release.bounds
         if release.table is not None and release.table.weight is not None:
             raise InvalidInput(
@@ -159,7 +114,8 @@ class NoisyNormalEquations:
             )
         if "squares" not in statistics:
             raise InvalidInput(
-                f"no intervals: {regression} did not release a noisy sum of squares of the target"
+                f"no intervals: what their widths depend on is not released by {regression}; "
+                "AdaSSPRegressor has intervals"
             )
         rows = bounds["rows"] if "rows" in bounds else statistics["rows"][0]
         return cls(
@@ -239,7 +195,7 @@ def interval_ends(release: ModelRelease, level: float) -> FloatArray:
 
     def values(theta: FloatArray) -> FloatArray:
         """Compute the terms, which are affine functions of the coefficients and the intercept."""
-        found = rule_of(release, theta[:size].tolist(), float(theta[size:].sum()))
+        found = release.rule(theta[:size].tolist(), float(theta[size:].sum()))
         return np.array([term.coefficient for term in all_terms(release, found)])
 
     constants = values(np.zeros(len(units)))
@@ -300,12 +256,11 @@ class CoefficientTable:
             If no model was released, or the level is not between 0 and 1.
         """
         checked_share(level, "level", closed=False)
-        coefficients, reason, ends = release._released(), "", list[Any]()
+        rule, reason, ends = release.in_units, "", list[Any]()
         try:
             ends = interval_ends(release, level).tolist()
         except InvalidInput as error:
             reason = f"{str(error)[:1].upper()}{str(error)[1:]}."
-        rule = rule_of(release, coefficients, release.intercept)
         terms = all_terms(release, rule)
         pairs = [(None, None)] * len(terms) if reason else ends
         rows = (CoefficientRow(term, *pair) for term, pair in zip(terms, pairs, strict=True))
@@ -404,15 +359,8 @@ def _odds_ratio(term: Term) -> float:
     return math.inf if term.odds_ratio is None else term.odds_ratio
 
 
-def reading_notes(table: CoefficientTable, elsewhere: str) -> list[str]:
-    """Write sentences that say once how to read the rows, and what is left out of them.
-
-    Parameters
-    ----------
-    table : CoefficientTable
-    elsewhere : str
-        Where what is left out can be found, in words.
-    """
+def reading_notes(table: CoefficientTable) -> list[str]:
+    """Write sentences that say once how to read the rows, and what is left out of them."""
     release, rule = table.release, table.rule
     notes = [f"{_of_a_coefficient(table)}."]
     if HUBER in release.mechanism:
@@ -440,9 +388,9 @@ def reading_notes(table: CoefficientTable, elsewhere: str) -> list[str]:
         )
         notes.append("They hold neither the choice of the features nor what the ranges cut off.")
     if any(row.is_open and not row.term.aside for row in table.rows):
-        notes.append(f"What is {OPEN} could be any number, by its interval; {elsewhere}.")
+        notes.append(f"What is {OPEN} could be any number, by its interval; {ELSEWHERE}.")
     if rule.left_out:
-        notes.append(f"Not listed: {rule.left_out}; {elsewhere}.")
+        notes.append(f"Not listed: {rule.left_out}; {ELSEWHERE}.")
     return notes
 
 
@@ -523,11 +471,8 @@ def whole_range(release: ModelRelease, term: Term) -> tuple[str, float]:
     return f"{term.field} from {ends[0]} to {ends[1]}", 2.0 * column.scale
 
 
-ELSEWHERE = "to_frame() has them"
-
-
-def summary_text(release: ModelRelease, level: float, elsewhere: str = ELSEWHERE) -> str:
-    """Write the model in words; see `ModelRelease.summary`, and `reading_notes` of `elsewhere`."""
+def summary_text(release: ModelRelease, level: float) -> str:
+    """Write the model in words; see `ModelRelease.summary`."""
     checked_share(level, "level", closed=False)
     table = release.table
     lines, guarantee = release._said(ROW if table is None else table.unit)
@@ -537,7 +482,7 @@ def summary_text(release: ModelRelease, level: float, elsewhere: str = ELSEWHERE
     lines += [f"Model: {release.mechanism}{drawn}", f"Features: {features}{always}"]
     if release.has_model:
         coefficients = CoefficientTable.of(release, level)
-        lines += [*coefficients.lines(), *reading_notes(coefficients, elsewhere)]
+        lines += [*coefficients.lines(), *reading_notes(coefficients)]
     if release.quality is not None:
         lines += release.quality.lines
     return "\n".join([*lines, guarantee, *(f"Note: {note}." for note in release.footnotes)])

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from mipselect.arrays import FloatArray
-from mipselect.errors import InvalidInput
+from mipselect.errors import InvalidInput, about
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger, paid
 from mipselect.privacy.randomness import source_of
@@ -235,17 +235,8 @@ def evaluation_map(table: ModelTable, schema: TableSchema | None, unit_rule: str
             f"the model was fitted with the survey weight {table.weight}: give a schema in which a "
             f'field has {ROLE} "weight", so that its quality is that in the population too'
         )
-    if schema is None or (unit is None and weight is None):
+    if schema is None:
         return table.question(table.schema, unit_rule).public
-    used = {field["name"] for field in content["fields"]}
-    if unit in used:
-        raise InvalidInput(
-            f"the person column {unit!r} says whose row it is, and the model uses it"
-        )
-    if weight in used:
-        raise InvalidInput(
-            f"the weight column {weight!r} says how much a row counts, and the model uses it"
-        )
     missing = {"missingValues": schema.content.get("missingValues", [""])}
     entries = [
         {**missing, **field}
@@ -254,7 +245,8 @@ def evaluation_map(table: ModelTable, schema: TableSchema | None, unit_rule: str
     ]
     of_people = {} if unit is None else {PRIVACY_UNIT: unit}
     widened = {**content, **of_people, "fields": [*content["fields"], *entries]}
-    return table.question(TableSchema.of(widened), unit_rule).public
+    with about("who a row is of and what it counts, beside the fields of the model"):
+        return table.question(TableSchema.of(widened), unit_rule).public
 
 
 def predictions_of(model: ModelRelease, parts: Sequence[Part], public: PublicMap) -> Predictions:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 import random
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -138,8 +136,10 @@ def target_share(product: float) -> float:
     return min(max(SHARE_OF_A_TARGET, ENOUGH_FOR_A_TARGET / product), MOST_OF_A_TARGET)
 
 
-class Plan(ABC):
-    """Plan of a draw, before a row is read; all of it is public.
+class Plan:
+    """Plan of a draw, before a row is read; all of it is public. Here for X and y.
+
+    Parameters of the model may hold one number for each column of X.
 
     Attributes
     ----------
@@ -156,23 +156,34 @@ class Plan(ABC):
     regressor: PrivateLinearModel
 
     @property
-    @abstractmethod
-    def model_promise(self) -> Guarantee:
-        """Guarantee of the model, whatever features were drawn."""
-
-    @property
-    @abstractmethod
-    def widest(self) -> Support:
-        """As many features as may be selected, with the most columns."""
-
-    @property
-    @abstractmethod
     def classes(self) -> Classes | None:
         """The two classes, of a classifier."""
+        return self.regressor._classes()
 
-    @abstractmethod
+    @property
+    def widest(self) -> Support:
+        """As many features as may be selected, with the most columns."""
+        most = min(most_features(self.method), len(self.layout.groups))
+        return largest([*map(len, self.layout.groups)], most)
+
     def model_on(self, support: Support) -> PrivateLinearModel:
         """Make the estimator of the coefficients for some features."""
+        columns = self.columns_of(support)
+        return self.regressor.for_columns(columns, len(self.layout.column_names))
+
+    @property
+    def model_promise(self) -> Guarantee:
+        """Guarantee of the model, whatever features were drawn.
+
+        Its parameters are checked for every column of X: after the draw it would be too late.
+        """
+        size, width = len(self.layout.column_names), len(self.columns_of(self.widest))
+        for start in range(0, size, width):
+            columns = tuple(range(min(start, size - width), min(start + width, size)))
+            promised = self.regressor.for_columns(columns, size).promise(width)
+            if not self.regressor.per_column(size):
+                break
+        return promised
 
     def doubts(self, n: int | None) -> tuple[str, ...]:
         """Say why a model may be of little use, before a draw and from public numbers alone.
@@ -269,46 +280,11 @@ class Plan(ABC):
 
 @dataclass(frozen=True, eq=False)
 class ArrayPlan(Plan):
-    """Plan of what is drawn from X and y; parameters may hold one number for each column of X."""
+    """Plan of what is drawn from X and y."""
 
     layout: Layout
     method: PrivateSelector
     regressor: PrivateLinearModel
-
-    @property
-    def classes(self) -> Classes | None:
-        """See `Plan`: as y has them."""
-        return self.regressor._classes()
-
-    def model_on(self, support: Support) -> PrivateLinearModel:
-        """Make the estimator of the coefficients for some features."""
-        columns = self.columns_of(support)
-        return self.regressor.for_columns(columns, len(self.layout.column_names))
-
-    @cached_property
-    def model_promise(self) -> Guarantee:
-        """Guarantee of the regressor on as many columns as are drawn at most.
-
-        Its parameters are checked for every column of X: after the draw it would be too late.
-        """
-        size = len(self.layout.column_names)
-        width = self.layout.features.most_columns(self._most)
-        for start in range(0, size, width):
-            columns = tuple(range(min(start, size - width), min(start + width, size)))
-            promised = self.regressor.for_columns(columns, size).promise(width)
-            if not self.regressor.per_column(size):
-                break
-        return promised
-
-    @property
-    def _most(self) -> int:
-        """The most features that may be selected."""
-        return min(most_features(self.method), len(self.layout.groups))
-
-    @property
-    def widest(self) -> Support:
-        """See `Plan`."""
-        return largest([*map(len, self.layout.groups)], self._most)
 
     def model_of(self, X: FloatArray, y: FloatArray) -> ModelOf:
         """Return how the model is made of rows with all columns of X."""
@@ -426,11 +402,12 @@ class TablePlan(Plan):
         widths = self._widths(self.widest)
         model = self.regressor.for_features(widths)
         whole = model.promise(sum(widths))
-        found = [whole.rho]
-        for numbers in range(1, self._most_ranges + 1):
-            each = Guarantee(self._epsilon_each(numbers), relation=model.relation)
-            rest = self._within_the_rest(clone(model), numbers).promise(sum(widths))
-            found.append(compose([each.times(numbers), rest], model.relation).rho)
+        found, numbers = [whole.rho], self.ranged_numbers(tuple(range(len(self.public.features))))
+        most = min(len(numbers), self.size + len(self.public.always))
+        for count in range(1, most + 1):
+            each = Guarantee(self._epsilon_each(count), relation=model.relation)
+            rest = self._within_the_rest(clone(model), count).promise(sum(widths))
+            found.append(compose([each.times(count), rest], model.relation).rho)
         known = [rho for rho in found if rho is not None]
         return replace(whole, rho=max(known) if len(known) == len(found) else None)
 
@@ -460,12 +437,6 @@ class TablePlan(Plan):
         model.set_params(epsilon=round_down(exact(model.epsilon) - ranges))
         return model
 
-    @cached_property
-    def _pure(self) -> bool:
-        """True if the model has no δ."""
-        widths = self._widths(self.widest)
-        return self.regressor.for_features(widths).promise(sum(widths)).delta == 0.0
-
     @property
     def epsilon_of_target(self) -> float:
         """Cost of the part of its range where nearly all values of the target lie; 0 for none.
@@ -493,19 +464,8 @@ class TablePlan(Plan):
         if numbers == 0:
             return 0.0
         product = None if self.rows is None else self.rows * float(self.regressor.epsilon)
-        share = default_range_share(numbers, product, pure=self._pure)
+        share = default_range_share(numbers, product, pure=not hasattr(self.regressor, "delta"))
         return round_down(exact(self.regressor.epsilon) * exact(share) / numbers)
-
-    @property
-    def _most_ranges(self) -> int:
-        """Number of ranges that may be drawn at most."""
-        if not self.looks_for_ranges:
-            return 0
-        free, fixed = (
-            sum(map(self._may_be_narrowed, encoders))
-            for encoders in (self.public.features, self.public.always)
-        )
-        return min(free, self.size) + fixed
 
     def _encoders(self, support: Support) -> list[Encoder]:
         return [*(self.public.features[j] for j in support), *self.public.always]
@@ -538,18 +498,13 @@ class TablePlan(Plan):
         return ModelTable.of(self.question.schema, within, support, stated=public)
 
     @property
-    def intercept(self) -> bool:
-        """True if the model has an intercept."""
-        return bool(self.regressor.fit_intercept)
-
-    @property
     def classes(self) -> Classes | None:
         """See `Plan`: as the table has them."""
         return self.whole.classes if self.classifies else None
 
     def scored(self, source: Any) -> ScoredTable:
         """Return what fields are drawn from: blocks of rows, or the loss of rows within ranges."""
-        settings = {"intercept": self.intercept, **self.of_loss}
+        settings = {"intercept": self.regressor.fit_intercept, **self.of_loss}
         return ScoredTable(source, self.question, self.size, settings, self.blocks)
 
     def law(
@@ -594,8 +549,12 @@ class TablePlan(Plan):
         plan = replace(self, rows=scored.n) if known else self
         instance: Any = scored
         if self.ranges is None and self.blocks is not None:
-            asked = {"support_size": self.size, "intercept": self.intercept}
-            instance = instance_of_table(source, self.question, **asked)
+            instance = instance_of_table(
+                source,
+                self.question,
+                support_size=self.size,
+                intercept=self.regressor.fit_intercept,
+            )
 
         def made(
             support: Support, generator: random.Random
@@ -606,41 +565,19 @@ class TablePlan(Plan):
             else:
                 rows, question, spent = plan.ranges.rows(source, support, generator)
                 placed = replace(plan, question=question)
-            return plan.model_on(support), plan._within(placed, support, rows, spent, generator)
+            numbers, each = placed.ranged_numbers(support), plan.epsilon_of_a_range(support)
+            parts = numbers.drawn(rows, each, generator)
+            table = placed.table_within(support, parts)
+            stated = {name: e for name, e in table.stated_ranges.items() if name not in spent}
+            table = replace(table, private_ranges=spent, stated_ranges=stated)
+            rows = replace(rows, X=numbers.within(rows.X, parts), table=table)
+            if (epsilon := plan.epsilon_of_target) > 0.0:
+                ends = OF_TARGET.drawn(rows.counted(rows.y), epsilon, generator)
+                part = TargetPart(*ends, epsilon)
+                rows = replace(rows, y=part.units(rows.y), part=part)
+            return plan.model_on(support), rows
 
         return made
-
-    def _within(
-        self,
-        placed: TablePlan,
-        support: Support,
-        rows: ModelRows,
-        spent: Mapping[str, float],
-        source: random.Random,
-    ) -> ModelRows:
-        """Draw where most values lie, and put the rows in units of that.
-
-        Parameters
-        ----------
-        placed : TablePlan
-            This plan with the ranges that were drawn.
-        support : tuple of int
-        rows : ModelRows
-        spent : mapping of str to float
-            ε of each range that was drawn.
-        source : random.Random
-        """
-        numbers, each = placed.ranged_numbers(support), self.epsilon_of_a_range(support)
-        parts = numbers.drawn(rows, each, source)
-        table = placed.table_within(support, parts)
-        stated = {name: e for name, e in table.stated_ranges.items() if name not in spent}
-        table = replace(table, private_ranges=spent, stated_ranges=stated)
-        part, epsilon = None, self.epsilon_of_target
-        if epsilon > 0.0:
-            values = rows.counted(rows.y)
-            part = TargetPart(*OF_TARGET.drawn(values, epsilon, source), epsilon)
-        y = rows.y if part is None else part.units(rows.y)
-        return replace(rows, X=numbers.within(rows.X, parts), y=y, table=table, part=part)
 
 
 def _mapped(instance: Instance, columns: tuple[int, ...]) -> ModelRows:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.release import Release
 from mipselect.quality.measures import Quality
 from mipselect.regression.rows import Drawn, RowMap
-from mipselect.tables.encoders import TableEquation
+from mipselect.tables.encoders import PER_UNIT, TableEquation, Term
 from mipselect.tables.model_table import ModelTable, ReplacedValues
 from mipselect.tables.sources import columns_by_name
 from mipselect.validation import (
@@ -35,6 +35,9 @@ from mipselect.validation import (
     set_fields,
     shown,
 )
+
+TARGET = "y"
+"""Name of the target where the model is one of arrays."""
 
 FORMAT = "mipselect-model"
 VERSION = 1
@@ -146,9 +149,7 @@ class ModelRelease(Release):
                 raise InvalidInput("the classes of the model are not those of its table")
             set_fields(self, classes=table.classes)
         if self.coefficients is not None:
-            rule = table.equation(
-                self.coefficients, self.intercept, log_odds=self.has_probabilities
-            )
+            rule = self.in_units
             numbers = [rule.intercept, *(term.coefficient for term in rule.terms)]
             if not all(abs(number) <= LARGEST_NUMBER for number in numbers):
                 raise InvalidInput("the coefficients of the model are too large for its table")
@@ -226,15 +227,30 @@ class ModelRelease(Release):
     def in_units(self) -> TableEquation:
         """The coefficients in the units of the table: per unit of a field, against a category.
 
+        Per unit of its column for a model of arrays.
+
         Raises
         ------
         InvalidInput
-            If this is no model of a table, or no model was released.
+            If no model was released.
         """
-        if self.table is None:
-            raise InvalidInput("only a model of a table with a schema has units")
+        return self.rule(self._released(), self.intercept)
+
+    def rule(self, coefficients: Sequence[float], intercept: float) -> TableEquation:
+        """Return the linear rule of coefficients of the columns, and of an intercept, in units."""
         log_odds = self.has_probabilities
-        return self.table.equation(self._released(), self.intercept, log_odds=log_odds)
+        if self.table is not None:
+            return self.table.equation(coefficients, intercept, log_odds=log_odds)
+        classes, pairs = self.classes, zip(self.column_names, coefficients, strict=True)
+        return TableEquation(
+            target=TARGET,
+            classes=None if classes is None else (str(classes[0]), str(classes[1])),
+            intercept=intercept,
+            terms=tuple(
+                Term(name, PER_UNIT, beta, meaning=f"per unit of {name}") for name, beta in pairs
+            ),
+            log_odds=log_odds,
+        )
 
     def probabilities(self, X: Any) -> FloatArray:
         """Return the probabilities of the two classes for rows, shape (n, 2).

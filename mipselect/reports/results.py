@@ -24,8 +24,6 @@ from mipselect.reports.released import one_line
 from mipselect.tables.encoders import INTERCEPT, Term, in_digits
 from mipselect.validation import plural
 
-ELSEWHERE = "the file of the release has them"
-
 
 def model_in_words(model: ModelRelease, told: Mapping[str, str]) -> dict[str, Any]:
     """Describe a model, of whose fields `told` has the titles, by the names in the template."""
@@ -49,7 +47,7 @@ def model_in_words(model: ModelRelease, told: Mapping[str, str]) -> dict[str, An
         rows.append((_meaning(row.term, told), estimate, interval, factor, _reading(table, row)))
     titles = ("what differs", f"estimate{unit}", level, "odds", "reading")
     there = [k for k, title in enumerate(titles) if title and any(row[k] for row in rows)]
-    notes = [note for note in reading_notes(table, ELSEWHERE) if note != table.reason]
+    notes = [note for note in reading_notes(table) if note != table.reason]
     notes += [
         f"The range of {each['field']}, {each['minimum']:.4g} to {each['maximum']:.4g}, was found "
         f"privately, with ε = {each['epsilon']:.6g} of this release."

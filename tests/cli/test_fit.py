@@ -54,7 +54,7 @@ def test_schema_target_size_and_epsilon_are_enough(run: Run, table: Path) -> Non
         "Features: ward", "stay = ", "ward is b and not a", "Not listed: 2 terms of the model",
         "It is 60-differentially private (pure)", "nothing remembers this release",
         "ε = 18 for the features by permute-and-flip", "loss of the model: huber",
-        "replacing all rows of one id;", "the file of --output has them",
+        "replacing all rows of one id;", "the file of the release have them",
     ):  # fmt: skip
         assert words in text
     assert "one row" not in text

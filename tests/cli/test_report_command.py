@@ -87,7 +87,7 @@ def test_every_kind_has_its_words(run: Run, made: Path) -> None:
         "## 1. Which fields go with stay", "4 random draws of 2 fields each among 4 fields.",
         "## 2. How stay goes with other fields", "difference of stay, in days; points with 95 %",
         "## 3. How died goes with other fields", "factor of the odds of died=true; points without",
-        "No intervals: objective perturbation releases coefficients only",
+        "No intervals: what their widths depend on is not released by objective-perturbation",
         "## 4. How well stay is predicted", "about the model numbers.json",
         "of the variation of stay", "one of each class", "Do predicted probabilities mean",
         "all rows with the same id, made one row, which stands for one patient",

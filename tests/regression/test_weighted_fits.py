@@ -258,7 +258,7 @@ def test_a_weight_of_an_evaluation_is_no_field_of_the_model() -> None:
            for f in FIELDS]  # fmt: skip
     odd = [{**f, "constraints": {"maximum": 1}} if "mipselect:role" in f else f for f in odd]
     with pytest.raises(
-        InvalidInput, match="what it counts, beside the fields of the model: .* names must differ"
+        InvalidInput, match=r"what it counts, beside the fields of the model: .* names must differ"
     ):
         evaluate_model(
             release, sample(50), epsilon=1.0, schema=TableSchema.of({"fields": odd})
