@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from queue import SimpleQueue
 from threading import Lock
 
 import numpy as np
@@ -34,14 +33,14 @@ WINDOW_ENTRIES = 1 << 26
 CHUNK_ENTRIES = 1 << 20
 """Entries of blocks that are multiplied at once."""
 
-CHUNK_BLOCKS = 1 << 10
-"""Least number of blocks that are multiplied at once: fewer would make a product slow."""
+CHUNK_BLOCKS = 1 << 13
+"""Least number of blocks that are multiplied at once: of fewer a product takes long to be added."""
 
 CACHED_ENTRIES = 1 << 16
 """Entries of blocks that are normalised at once."""
 
-PARTIAL_BYTES = 1 << 30
-"""The partial sums of all threads take no more, unless those of one do."""
+PRODUCT_BYTES = 1 << 30
+"""The products of all threads take no more, unless that of one does."""
 
 
 @dataclass(frozen=True)
@@ -67,36 +66,16 @@ SIGNS = Entries(np.float32, ONE, 1 << 24)
 ON_GRID = Entries(np.float64, 1, 1 << 21)
 
 
-class PartialSums:
-    """Half of ZᵀZ, of blocks in which no column of Z is longer than 1.
+def add_products(rows: NDArray[np.floating], totals: IntMatrix, turn: Lock) -> None:
+    """Add ZᵀZ of the rows Z, shape (m, size), to the lower half of integers, in turn.
 
-    All partial sums of the products in a block are integers of at most 1, or 2^32 units of the
-    grid, in any order, so that no addition is rounded (docs/mathematics/blocks.md, (5)).
-
-    Parameters
-    ----------
-    size : int
-        Columns of Z.
-    entries : Entries
+    No column of Z is longer than 1 in a block. So all partial sums of the products in a block are
+    integers of at most 1, or 2^32 units of the grid, in any order, and no addition of as many
+    blocks as `Entries` allows is rounded (docs/mathematics/blocks.md, (5)).
     """
-
-    def __init__(self, size: int, entries: Entries) -> None:
-        self.entries = entries
-        self.blocks = 0
-        # In the order of Fortran, as BLAS takes it without a copy; its upper half is used.
-        self._sums = np.zeros((size, size), dtype=entries.type, order="F")
-        self._multiply = get_blas_funcs("syrk", (self._sums,))
-
-    def add(self, rows: NDArray[np.floating], blocks: int) -> None:
-        """Add rows of so many blocks, shape (m, size)."""
-        self._sums = self._multiply(1.0, rows.T, beta=1.0, c=self._sums, overwrite_c=1)
-        self.blocks += blocks
-
-    def move_to(self, totals: IntMatrix) -> None:
-        """Add what is here to the lower half of `totals`, shape (size, size), and be empty."""
-        totals += np.tril(self._sums.T).astype(np.int64) * self.entries.unit
-        self._sums[:] = 0.0
-        self.blocks = 0
+    product = get_blas_funcs("syrk", (rows,))(1.0, rows.T)
+    with turn:
+        np.add(totals, product.T, out=totals, dtype=np.int64, casting="unsafe")
 
 
 def block_sums(columns: BlockColumns, rows: FloatArray) -> Moments:
@@ -131,21 +110,12 @@ def block_sums(columns: BlockColumns, rows: FloatArray) -> Moments:
     of_rows = totals[0, 1:, 1:]
     entries, turn = _entries_of(columns), Lock()
     of_one = size**2 * np.dtype(entries.type).itemsize
-    threads = min(MOST_THREADS, cores(), max(1, PARTIAL_BYTES // of_one))
-    idle = SimpleQueue[PartialSums]()
-    for _ in range(threads):
-        idle.put(PartialSums(size, entries))
+    threads = min(MOST_THREADS, cores(), max(1, PRODUCT_BYTES // of_one))
 
     def add(window: FloatArray, chunk: IntArray) -> None:
-        made = _rows_of_blocks(window, chunk, columns)
-        sums = idle.get()
-        if sums.blocks + len(chunk) > entries.most_blocks:
-            with turn:
-                sums.move_to(of_rows)
-        sums.add(made, len(chunk))
-        idle.put(sums)
+        add_products(_rows_of_blocks(window, chunk, columns), of_rows, turn)
 
-    most = max(CHUNK_ENTRIES // (blocks.rows * size), CHUNK_BLOCKS)
+    most = min(max(CHUNK_ENTRIES // (blocks.rows * size), CHUNK_BLOCKS), entries.most_blocks)
     waiting = deque[Future[None]]()
     with blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
         for number, window in enumerate(_windows(columns, rows)):
@@ -157,8 +127,7 @@ def block_sums(columns: BlockColumns, rows: FloatArray) -> Moments:
                     waiting.append(pool.submit(add, window, chunk))
         while waiting:
             waiting.popleft().result()
-    for _ in range(threads):
-        idle.get().move_to(of_rows)
+    of_rows *= entries.unit
     of_rows += np.tril(of_rows, -1).T
     totals[0, 0, 0] = n * ONE
     return Moments(columns, totals)

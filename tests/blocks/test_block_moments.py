@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -182,20 +183,12 @@ def test_more_blocks_than_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> No
 def test_sums_are_exact_up_to_their_limit(entries: block_sums.Entries) -> None:
     """Where every product is as large as it can be, but for one that makes the sum odd."""
     largest = 1.0 if entries is block_sums.SIGNS else 2.0**16
-    rows = np.full((1 << 14, 1), largest, dtype=entries.type)
-    sums = block_sums.PartialSums(1, entries)
-    for _ in range((entries.most_blocks >> 14) - 1):
-        sums.add(rows, len(rows))
+    rows = np.full((entries.most_blocks, 1), largest, dtype=entries.type)
     rows[-1] -= 1.0
-    sums.add(rows, len(rows))
-    totals = np.zeros((1, 1), dtype=np.int64)
-    sums.move_to(totals)
     last = int(rows[-1, 0]) ** 2 * entries.unit
-    assert totals[0, 0] == (entries.most_blocks - 1) * ONE + last
-    # Nothing is left for the next sum.
-    sums.add(rows[:1], 1)
-    sums.move_to(totals)
-    assert totals[0, 0] == entries.most_blocks * ONE + last
+    totals = np.array([[7]])
+    block_sums.add_products(rows, totals, Lock())
+    assert (totals[0, 0] - 7) * entries.unit == (entries.most_blocks - 1) * ONE + last
 
 
 @pytest.mark.parametrize("radius", [None, 0.05, 10.0])
