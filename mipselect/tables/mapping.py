@@ -198,7 +198,7 @@ def one_row_each(
     if rule == "mean":
         _mean_of_numbers(X, y, person, kept, public)
         if shares is not None:
-            shares[kept] = _means_where_present(shares, person)[person[kept]]
+            shares[kept] = _means(shares, person)[person[kept]]
     # Rows move up only, so that none is overwritten before it is read.
     for start in range(0, len(kept), 1 << 16):
         chunk = kept[start : start + (1 << 16)]
@@ -220,36 +220,26 @@ def _mean_of_numbers(
         if not isinstance(encoder, Scaled | Unscaled):
             continue
         column, flag = block.start, block.start + 1
-        present = X[:, flag] == 0.0 if flag < block.stop else ~np.isnan(X[:, column])
-        mean, count = _means(X[:, column], present, person)
-        X[kept, column] = np.where(count > 0, mean, encoder.gap)[who]
-        if flag < block.stop:
-            X[kept, flag] = count[who] == 0
+        flagged = flag < block.stop
+        known = np.where(X[:, flag] == 0.0, X[:, column], np.nan) if flagged else X[:, column]
+        mean = _means(known, person)[who]
+        X[kept, column] = np.where(np.isnan(mean), encoder.gap, mean)
+        if flagged:
+            X[kept, flag] = np.isnan(mean)
     if isinstance(public.target.encoder, Scaled | Unscaled):
-        y[kept] = _means_where_present(y, person)[who]
+        y[kept] = _means(y, person)[who]
 
 
-def _means_where_present(
-    numbers: NDArray[np.float64], person: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Compute the mean of each person's numbers, NaN if there is none."""
-    mean, count = _means(numbers, ~np.isnan(numbers), person)
-    return np.where(count > 0, mean, np.nan)
-
-
-def _means(
-    numbers: FloatArray,
-    present: NDArray[np.bool_],
-    person: NDArray[np.int64],
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Compute the mean of each person's present numbers, 0 if there is none, and their count.
+def _means(numbers: FloatArray, person: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Compute the mean of each person's numbers that are not NaN; NaN if there is none.
 
     Numbers in [-1, 1] have a mean in [-1, 1], also when rounded: a sum of k of them is never
     rounded beyond k.
     """
-    count = np.bincount(person, weights=present).astype(np.int64)
-    total = np.bincount(person, weights=np.where(present, numbers, 0.0))
-    return total / np.maximum(count, 1), count
+    there = ~np.isnan(numbers)
+    count = np.bincount(person, weights=there)
+    total = np.bincount(person, weights=np.where(there, numbers, 0.0))
+    return np.where(count > 0.0, total / np.maximum(count, 1.0), np.nan)
 
 
 def chosen_rows(

@@ -199,16 +199,18 @@ class ModelTable:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON; `from_dict` reads them again."""
-        stated = {name: list(ends) for name, ends in self.stated_ranges.items()}
+        some = {
+            "private_ranges": dict(self.private_ranges),
+            "sources": list(self.sources),
+            "weight": self.weight,
+            "stated_ranges": {name: list(ends) for name, ends in self.stated_ranges.items()},
+        }
         return {
             "schema": self.schema.content,
             "target": self.target,
             "always": list(self.always),
             "unit": self.unit,
-            **({"private_ranges": dict(self.private_ranges)} if self.private_ranges else {}),
-            **({"sources": list(self.sources)} if self.sources else {}),
-            **({} if self.weight is None else {"weight": self.weight}),
-            **({"stated_ranges": stated} if stated else {}),
+            **{key: value for key, value in some.items() if value},
         }
 
     @classmethod

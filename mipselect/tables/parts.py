@@ -75,15 +75,6 @@ def positions_of(names: Sequence[str], columns: Sequence[str]) -> list[int]:
     return [first[name] for name in names]
 
 
-def near_column(name: str, columns: Sequence[str], wanted: Iterable[str]) -> str:
-    """Write a hint for the end of a message that there is no such column.
-
-    No column that is `wanted` by its own name is proposed for another.
-    """
-    taken = set(wanted)
-    return did_you_mean(name, [one for one in columns if one not in taken])
-
-
 def require_columns(label: str, names: Sequence[str], columns: Sequence[str]) -> None:
     """Raise `InvalidInput` unless each of these names is that of one column.
 
@@ -98,7 +89,9 @@ def require_columns(label: str, names: Sequence[str], columns: Sequence[str]) ->
     counts = Counter(columns)
     absent = [name for name in names if name not in counts]
     if absent:
-        hint = near_column(absent[0], columns, names)
+        # No column that is wanted by its own name is proposed for another.
+        taken = set(names)
+        hint = did_you_mean(absent[0], [one for one in counts if one not in taken])
         raise InvalidInput(
             f"{label}: there is no column {listed(absent)}; columns: {listed(columns)}{hint}"
         )

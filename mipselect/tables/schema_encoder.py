@@ -92,7 +92,7 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self
         """
         inputs = self._map()
-        open_columns(_checked_table(X), inputs.inputs)
+        open_columns(X, inputs.inputs)
         self.n_features_in_ = len(inputs.inputs)
         self.feature_names_in_ = np.array(inputs.inputs, dtype=object)
         return self
@@ -107,7 +107,7 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         inputs = self._map()
         none = np.empty((0, len(inputs.columns)), np.float32)
-        return np.concatenate([none, *mapped_batches(_checked_table(X), inputs)])
+        return np.concatenate([none, *mapped_batches(X, inputs)])
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names of the q columns, such as "age", "age=missing" and "icd=J".
@@ -150,13 +150,3 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = []
         return tags
-
-
-def _checked_table(X: Any) -> Any:
-    """Return a table with names; raise `InvalidInput` for an array."""
-    if isinstance(X, np.ndarray | list | tuple):
-        raise InvalidInput(
-            "X must be a table with the names of the schema, such as a frame of pandas or Polars; "
-            f"got a {type(X).__name__}, whose columns have no names"
-        )
-    return X

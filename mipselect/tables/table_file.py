@@ -94,8 +94,6 @@ def checked_encoding(name: str, what: str = "encoding") -> str:
     InvalidInput
         If there is no such encoding.
     """
-    if not isinstance(name, str):
-        raise InvalidInput(f"{what} must be the name of an encoding, got {shown(name)}")
     try:
         found = codecs.lookup(name)
         "\n".encode(found.name)

@@ -186,7 +186,7 @@ def test_a_header_says_nothing_of_rows(tmp_path: Path) -> None:
 WAYS: list[tuple[dict[str, Any], str]] = [
     *(({"delimiter": d}, "delimiter must be one character") for d in (";;", "a", '"', "\n", "é")),
     *(({"encoding": e}, f"no encoding of texts is called '{e}'") for e in ("klingon", "hex")),
-    ({"encoding": 3}, "encoding must be the name"),
+    ({"encoding": 3}, "no encoding of texts is called 3"),
     ({"sheet": 1}, "sheet must be the name of a sheet"),
     ({"path": 3}, "path must be a str or a Path"),
 ]
