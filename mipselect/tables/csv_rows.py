@@ -13,7 +13,9 @@ import gzip
 import io
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 from typing import IO, Any
 
 import numpy as np
@@ -43,9 +45,8 @@ SAVE_AS_UTF8 = (
     'save the file as UTF-8, which a spreadsheet calls "CSV UTF-8" (its plain CSV is often cp1252)'
 )
 
-Opener = Callable[[], IO[bytes]]
 
-
+@dataclass(frozen=True)
 class CsvRows:
     """The records of one file, which `opener` opens at its beginning.
 
@@ -61,38 +62,19 @@ class CsvRows:
         See `TableFile`.
     block : int
         Bytes that PyArrow looks at together at first; more where a record does not fit into them.
-
-    Attributes
-    ----------
-    header : tuple of str
-        Names of the columns, without outer blanks.
-
-    Raises
-    ------
-    InvalidInput
-        For a header that cannot be read, or whose names another delimiter separates.
     """
 
-    def __init__(
-        self,
-        label: str,
-        opener: Opener,
-        *,
-        compressed: bool,
-        delimiter: str = ",",
-        encoding: str = UTF8,
-        block: int = BLOCK,
-    ) -> None:
-        self.label, self._block = label, block
-        self._opener, self._compressed = opener, compressed
-        self._delimiter, self._encoding = delimiter, encoding
-        self.header = self._read_header()
-        require_delimiter(label, self.header, delimiter)
+    label: str
+    opener: Callable[[], IO[bytes]]
+    compressed: bool
+    delimiter: str = ","
+    encoding: str = UTF8
+    block: int = BLOCK
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield the columns of these names as bytes, in this order; null in rows without values."""
         positions = positions_of(names, self.header)
-        done, block = 0, self._block
+        done, block = 0, self.block
         while True:
             seen = 0
             try:
@@ -119,7 +101,7 @@ class CsvRows:
     def _parsed(self, positions: Sequence[int], block: int) -> Iterator[pa.RecordBatch]:
         columns = [f"f{k}" for k in positions]
         kept = _KeptRecords()
-        with self._open() as file:
+        with self.text() as file:
             reader = arrow_csv.open_csv(
                 _PlainLines(file),
                 # The header is read as a record, for two of its names may be the same.
@@ -130,7 +112,7 @@ class CsvRows:
                     encoding=BYTE_FOR_BYTE,
                 ),
                 parse_options=arrow_csv.ParseOptions(
-                    delimiter=self._delimiter,
+                    delimiter=self.delimiter,
                     newlines_in_values=True,
                     ignore_empty_lines=False,
                     invalid_row_handler=kept.skip,
@@ -150,47 +132,48 @@ class CsvRows:
             rest = pa.nulls(kept.left, pa.binary())
             yield pa.record_batch([rest] * len(columns), columns)
 
-    def _read_header(self) -> tuple[str, ...]:
+    @cached_property
+    def header(self) -> tuple[str, ...]:
+        """Names of the columns, without outer blanks.
+
+        Raises
+        ------
+        InvalidInput
+            For a header that cannot be read, or whose names another delimiter separates.
+        """
         try:
-            with self._open() as file:
+            with self.text() as file:
                 text = io.TextIOWrapper(file, BYTE_FOR_BYTE, newline="")
-                header = next(csv.reader(text, delimiter=self._delimiter, strict=True), [])
+                header = next(csv.reader(text, delimiter=self.delimiter, strict=True), [])
                 text.detach()
             if any("\0" in name for name in header):
                 raise InvalidInput(f"{self.label}: this is UTF-16 or no text; {SAVE_AS_UTF8}")
-            names = (name.encode(BYTE_FOR_BYTE).decode(UTF8) for name in header)
-            return tuple(name.strip(BLANKS) for name in names)
+            names = [name.encode(BYTE_FOR_BYTE).decode(UTF8).strip(BLANKS) for name in header]
         except (OSError, EOFError, zlib.error) as error:
             raise InvalidInput(f"{self.label}: cannot be read: {_reason(error)}") from error
         except csv.Error as error:
             raise InvalidInput(f"{self.label}: the header cannot be read: {error}") from error
         except UnicodeDecodeError as error:
-            raise InvalidInput(f"{self.label}: the header is {not_in(self._encoding)}") from error
+            raise InvalidInput(f"{self.label}: the header is {not_in(self.encoding)}") from error
+        require_delimiter(self.label, names, self.delimiter)
+        return tuple(names)
 
-    def _open(self) -> AbstractContextManager[IO[bytes]]:
-        return opened_text(
-            self.label, self._opener, compressed=self._compressed, encoding=self._encoding
-        )
-
-
-@contextmanager
-def opened_text(
-    label: str, opener: Opener, *, compressed: bool, encoding: str
-) -> Iterator[IO[bytes]]:
-    """Open the text of a file in UTF-8, behind its byte order mark; see `CsvRows`."""
-    with ExitStack() as files:
-        file: Any = files.enter_context(opener())
-        if compressed:
-            file = files.enter_context(gzip.GzipFile(fileobj=file, mode="rb"))
-        if encoding != UTF8:
-            file = files.enter_context(Transcoded(file, encoding))
-        buffered = files.enter_context(io.BufferedReader(file))
-        mark = buffered.peek(4)[:4]
-        if mark.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            raise InvalidInput(f"{label}: this is UTF-16; {SAVE_AS_UTF8}")
-        if mark.startswith(codecs.BOM_UTF8):
-            buffered.read(len(codecs.BOM_UTF8))
-        yield buffered
+    @contextmanager
+    def text(self) -> Iterator[IO[bytes]]:
+        """Open the text of the file in UTF-8, behind its byte order mark."""
+        with ExitStack() as files:
+            file: Any = files.enter_context(self.opener())
+            if self.compressed:
+                file = files.enter_context(gzip.GzipFile(fileobj=file, mode="rb"))
+            if self.encoding != UTF8:
+                file = files.enter_context(Transcoded(file, self.encoding))
+            buffered = files.enter_context(io.BufferedReader(file))
+            mark = buffered.peek(4)[:4]
+            if mark.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                raise InvalidInput(f"{self.label}: this is UTF-16; {SAVE_AS_UTF8}")
+            if mark.startswith(codecs.BOM_UTF8):
+                buffered.read(len(codecs.BOM_UTF8))
+            yield buffered
 
 
 def not_in(encoding: str) -> str:

@@ -27,7 +27,7 @@ from mipselect.errors import InvalidInput
 from mipselect.frames import ADVICE, refuse_stored_index
 from mipselect.problem.descriptions import WAYS
 from mipselect.tables import values
-from mipselect.tables.csv_rows import BYTE_FOR_BYTE, not_in, opened_text
+from mipselect.tables.csv_rows import BYTE_FOR_BYTE, CsvRows, not_in
 from mipselect.tables.fields import BLANKS, NUMBERS, Field, field_of
 from mipselect.tables.parts import Part, require_columns
 from mipselect.tables.sources import CSV, PARQUET, kind_of_file, stored_parts
@@ -286,9 +286,5 @@ def _records(file: TableFile) -> Generator[tuple[int, list[str]]]:
 
 def _text(file: TableFile) -> AbstractContextManager[IO[bytes]]:
     path = Path(file.path)
-    return opened_text(
-        str(path),
-        lambda: path.open("rb"),
-        compressed=path.suffix.lower() == ".gz",
-        encoding=file.encoding,
-    )
+    is_gzip = path.suffix.lower() == ".gz"
+    return CsvRows(str(path), lambda: path.open("rb"), is_gzip, encoding=file.encoding).text()
