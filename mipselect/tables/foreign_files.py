@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from mipselect.disk import DAMAGE
 from mipselect.errors import InvalidInput
 from mipselect.tables.fields import BLANKS
 from mipselect.tables.parts import ROWS, Part, positions_of
@@ -52,7 +51,7 @@ def excel_part(path: str, label: str, sheet: str | None) -> Part:
     def read(chosen: Sequence[str]) -> Iterator[pa.RecordBatch]:
         positions = positions_of(chosen, names)
         with _opened(path, label, sheet) as (found, _):
-            for rows in _pieces(found.iter_rows(min_row=2, max_col=width), width, label):
+            for rows in _pieces(found.iter_rows(min_row=2, max_col=width), width):
                 columns = [arrow_cells(_value(row[k]) for row in rows) for k in positions]
                 yield pa.record_batch(columns, list(chosen))
 
@@ -69,11 +68,8 @@ def _opened(path: str, label: str, sheet: str | None) -> Iterator[tuple[Any, str
             f"{label}: files of Excel need openpyxl: pip install 'mipselect[excel]'"
         ) from None
     with open(path, "rb") as file:
-        try:
-            with warnings.catch_warnings(action="ignore"):
-                book = openpyxl.load_workbook(file, read_only=True, data_only=True)
-        except DAMAGE as error:
-            raise InvalidInput(f"{label}: cannot be read as Excel") from error
+        with warnings.catch_warnings(action="ignore"):
+            book = openpyxl.load_workbook(file, read_only=True, data_only=True)
         try:
             sheets = {each.title: each for each in book.worksheets}
             if not sheets or (sheet is not None and sheet not in sheets):
@@ -111,17 +107,14 @@ def _name(cell: Any) -> str:
     return "" if cell is None else str(cell).strip(BLANKS)
 
 
-def _pieces(rows: Iterator[Any], width: int, label: str) -> Iterator[list[Any]]:
+def _pieces(rows: Iterator[Any], width: int) -> Iterator[list[Any]]:
     """Yield some rows at a time, up to the last one with a value."""
     count = max(1, min(ROWS, CELLS // width))
     known = _up_to_the_last(rows, (None,) * width)
     while True:
-        try:
-            # Some warnings of openpyxl depend on what stands in a row.
-            with warnings.catch_warnings(action="ignore"):
-                piece = list(islice(known, count))
-        except DAMAGE as error:
-            raise InvalidInput(f"{label}: the file is damaged") from error
+        # Some warnings of openpyxl depend on what stands in a row.
+        with warnings.catch_warnings(action="ignore"):
+            piece = list(islice(known, count))
         if not piece:
             return
         yield piece

@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import fs, ipc, parquet
 
+from mipselect.disk import DAMAGE
 from mipselect.errors import InvalidInput
 from mipselect.frames import is_of
 from mipselect.tables.csv_rows import SAVE_AS_UTF8, CsvRows
@@ -436,11 +437,11 @@ def _file(file: TableFile, system: fs.FileSystem, path: str, label: str) -> Part
             part = stat_part(path, label, None if file.is_utf8 else file.encoding)
         else:
             part = excel_part(path, label, file.sheet)
-    except (pa.ArrowException, OSError, ValueError) as error:
-        if isinstance(error, InvalidInput):
-            raise
+    except InvalidInput:
+        raise
+    except (pa.ArrowException, *DAMAGE) as error:
         raise InvalidInput(f"{label}: cannot be read as {kind}") from error
-    return part
+    return replace(part, read=_guarded(part.read, f"{label}: the file is damaged"))
 
 
 def _csv_part(file: TableFile, system: fs.FileSystem, path: str, label: str) -> Part:
@@ -469,7 +470,7 @@ def _parquet_part(system: fs.FileSystem, path: str, label: str) -> Part:
             for batch in file.iter_batches(batch_size=ROWS, columns=list(names)):
                 yield batch.select(list(names))
 
-    return arrow_part(label, schema, rows, _guarded(read, f"{label}: the file is damaged"))
+    return arrow_part(label, schema, rows, read)
 
 
 def _ipc_part(system: fs.FileSystem, path: str, label: str) -> Part:
@@ -488,7 +489,7 @@ def _ipc_part(system: fs.FileSystem, path: str, label: str) -> Part:
 
     with system.open_input_file(path) as raw:
         schema = opened(raw)[0]
-    return arrow_part(label, schema, None, _guarded(read, f"{label}: the file is damaged"))
+    return arrow_part(label, schema, None, read)
 
 
 def _guarded(read: Read, failure: str) -> Read:
@@ -497,7 +498,9 @@ def _guarded(read: Read, failure: str) -> Read:
     def guarded(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         try:
             yield from read(names)
-        except (pa.ArrowException, OSError):
+        except InvalidInput:
+            raise
+        except (pa.ArrowException, *DAMAGE):
             raise InvalidInput(failure) from None
 
     return guarded
