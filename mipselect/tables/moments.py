@@ -626,14 +626,12 @@ def _columns(content: Mapping[str, Any]) -> Columns:
 def _are_sums(totals: IntMatrix) -> bool:
     """Return whether every matrix could be ZᵀZ of some rows that begin with a one."""
     rows, left = np.divmod(totals[:, 0, 0], ONE)
-    in_range = totals.nbytes <= MOST_BYTES and int(rows.min()) >= 0 and not left.any()
-    if not in_range or sum(rows.tolist()) > MOST_ROWS:
+    if totals.nbytes > MOST_BYTES or not 0 <= int(rows.min()) <= sum(rows.tolist()) <= MOST_ROWS:
         return False
     most = (rows * ONE)[:, None, None]
-    diagonal = np.diagonal(totals, axis1=1, axis2=2)
     return bool(
-        (np.abs(totals) <= most).all()
-        and (totals >= -most).all()
+        not left.any()
+        and (np.diagonal(totals, axis1=1, axis2=2) >= 0).all()
+        and ((totals <= most) & (totals >= -most)).all()
         and (totals == totals.transpose(0, 2, 1)).all()
-        and (diagonal >= 0).all()
     )

@@ -10,7 +10,6 @@ import codecs
 import csv
 import io
 import math
-import zlib
 from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -22,7 +21,7 @@ import pyarrow as pa
 from pyarrow import compute, parquet
 
 from mipselect.arrays import FloatArray
-from mipselect.disk import regular_file, unreadable
+from mipselect.disk import regular_file
 from mipselect.errors import InvalidInput
 from mipselect.frames import ADVICE, refuse_stored_index
 from mipselect.problem.descriptions import WAYS
@@ -88,8 +87,6 @@ def read_table(
             table = _numbers_of_csv(file, part, columns)
         else:
             table = _numbers_of(part, columns)
-    except (OSError, EOFError, zlib.error) as error:
-        raise unreadable(path, error) from error
     except MemoryError as error:
         raise InvalidInput(f"{path}: too large for the memory here: {error}") from error
     if len(table) == 0:
@@ -123,10 +120,7 @@ def _column_names(file: TableFile, part: Part) -> Sequence[str]:
     """Return the names, without the index that pandas may have stored in a Parquet file."""
     if kind_of_file(str(file.path)) != PARQUET:
         return part.names
-    try:
-        index = (parquet.read_schema(file.path).pandas_metadata or {}).get("index_columns", [])
-    except (pa.ArrowException, ValueError) as error:
-        raise InvalidInput(f"{file}: cannot be read as Parquet: {error}") from error
+    index = (parquet.read_schema(file.path).pandas_metadata or {}).get("index_columns", [])
     return [name for name in part.names if name not in index]
 
 
