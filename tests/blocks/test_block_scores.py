@@ -17,6 +17,7 @@ from mipselect.tables.instances import rows_of_table
 from mipselect.tables.public_map import TableQuestion
 from tests.support.block_pairs import FIELDS, SCHEMA, hostile_cells, table_of
 from tests.support.dense_block_r2 import direct_counts
+from tests.support.enumeration import frequencies_agree, log_law
 
 
 @pytest.mark.parametrize(
@@ -109,6 +110,23 @@ def test_partitions_are_those_of_the_operating_system_without_a_seed() -> None:
     assert (one.counts != other.counts).any()
     assert one.settings.blocks.seed != other.settings.blocks.seed
     assert str(one.settings.blocks.seed) not in repr(one) + str(one.problem.public())
+
+
+def test_draws_have_the_stated_law_and_a_rho() -> None:
+    rows = np.random.default_rng(3).standard_normal((60, 6))
+    rows[:, 5] = rows[:, 0] + rows[:, 3]
+    question = {"support_size": 2, "block_rows": 6, "partitions": 2, "partition_seed": 5}
+    scores = BlockScores(rows[:, :5], rows[:, 5], **question)
+    supports = list(combinations(range(5), 2))
+    stated = 3.0 / 2.0 * scores.scores(supports)
+    stated -= np.logaddexp.reduce(stated)
+    mechanism = ExponentialMechanism(scores, 3.0)
+    np.testing.assert_allclose(log_law(mechanism, supports), stated, atol=1e-9)
+    rng = np.random.default_rng(4)
+    frequencies_agree(lambda: mechanism.sample(rng), supports, stated)
+    guarantee = mechanism.guarantee
+    assert (guarantee.epsilon, guarantee.delta, guarantee.conditions) == (3.0, 0.0, ())
+    assert guarantee.rho == pytest.approx(3.0**2 / 8.0)
 
 
 def test_a_draw_takes_no_other_sizes() -> None:

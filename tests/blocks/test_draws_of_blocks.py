@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import math
-from itertools import combinations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from mipselect import (
     ExponentialMechanism,
     Instance,
-    Ledger,
-    mistake_levels,
     top_supports,
 )
 from mipselect.errors import InvalidInput
@@ -91,39 +87,6 @@ def test_cells_of_hostile_designs(block: int) -> None:
         judged.check_intervals()
         if seed % 4 == 0:
             judged.check_sampler()
-
-
-def test_sizes_pay_for_the_largest() -> None:
-    """One draw gives the size and the support; the law by its definition."""
-    instance = small(support_size=3)
-    mechanism = ExponentialMechanism(instance, 2.0, sizes=(1, 2), complexity=0.5)
-    w = instance.with_support_size(2).oscillation
-    logs, outcomes = [], []
-    for size in (1, 2):
-        other = instance.with_support_size(size)
-        for support in combinations(range(6), size):
-            prior = -0.5 * size * math.log(6) - math.log(math.comb(6, size))
-            logs.append(prior - 2.0 * other.objective(support) / (2.0 * w))
-            outcomes.append(support)
-    wanted = np.array(logs) - np.logaddexp.reduce(logs)
-    found = [mechanism.log_probability(support) for support in outcomes]
-    assert found == pytest.approx(wanted.tolist(), rel=1e-9)
-
-
-def test_a_release_is_one_like_any_other() -> None:
-    X, y = numbers(3000)
-    frame = pd.DataFrame(X, columns=[f"income {j}" for j in range(7)])
-    instance = Instance.from_blocks(frame, y, support_size=2)
-    ledger = Ledger(5.0)
-    mechanism = ExponentialMechanism(instance, 5.0)
-    assert mechanism.log_probability((1, 4)) > -1e-12
-    release = mechanism.release(ledger)
-    assert release.support == (1, 4)
-    assert release.feature_names == ("income 1", "income 4")
-    assert release.private
-    assert str(release.guarantee) == str(ledger.spent)
-    assert top_supports(instance, 5).supports[0].tolist() == [1, 4]
-    assert mistake_levels(instance).supports[0].tolist() == [1, 4]
 
 
 def test_a_table_with_a_schema_needs_no_range() -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from itertools import combinations
 
 import numpy as np
 import pytest
-from scipy.special import softmax
 
 from mipselect.blocks import r_squared
 from mipselect.blocks.normalised import ColumnsOfFeatures
@@ -216,22 +214,6 @@ def test_noise_explains_nothing_however_many_columns_it_has() -> None:
         expected.append(1.0 - math.sqrt((b - 1) * np.trace(M @ M)) / np.trace(M))
     assert (np.abs(g.mean(axis=1) - expected) <= error).all()
     assert of_category < max(of_numbers) < 0.0
-
-
-def test_a_random_month_is_not_drawn_for_its_twelve_columns() -> None:
-    rng = np.random.default_rng(1)
-    n, epsilon = 4200, 0.1
-    X = rng.standard_normal((n, 4))
-    y = X[:, :3] @ [1.0, 0.7, 0.4] + rng.standard_normal(n)
-    rows = np.column_stack([X, np.eye(12)[rng.integers(0, 12, n)], y])
-    parts = ((0,), (1,), (2,), (3,), tuple(range(4, 16)), (16,))
-    columns = ColumnsOfFeatures(parts, (np.arange(17) >= 4) & (np.arange(17) < 16))
-    features = ListedFeatures(columns, 5, 2, default_block_rows(n, epsilon, 2))
-    counts = r_squared_counts(rows, features, settings(features.block_rows, 2))
-    law = softmax(epsilon / 2.0 * counts / (2 * r_squared.UNITS))
-    chance = dict(zip(combinations(range(5), 2), law, strict=True))
-    assert sum(p for support, p in chance.items() if 4 in support) < 0.05
-    assert chance[0, 1] > 0.9
 
 
 def test_a_constant_target_says_nothing() -> None:

@@ -168,17 +168,6 @@ def test_a_time_limit_holds_while_supports_are_listed() -> None:
     assert ledger.entries == ()
 
 
-def test_seeds_reproduce_a_history_of_draws() -> None:
-    instance = correlated(8, 3)
-    histories = []
-    for _ in range(2):
-        mechanism = Judged(instance, 50.0, steps_before=0).mechanism
-        source = random.Random(5)
-        histories.append([mechanism.sample(source) for _ in range(30)])
-    assert histories[0] == histories[1]
-    assert len(set(histories[0])) > 1
-
-
 def test_threads_may_draw_from_one_object() -> None:
     judged = Judged(correlated(7, 3), 60.0, steps_before=0)
     found: list[tuple[int, ...]] = []

@@ -12,28 +12,16 @@ import pytest
 from scipy.special import logsumexp
 from scipy.stats import chisquare, laplace
 
-from mipselect.errors import (
-    BudgetExceeded,
-    ConditionNotMet,
-    InvalidInput,
-    NotCertified,
-)
+from mipselect import Instance, mistake_levels
+from mipselect.errors import BudgetExceeded, ConditionNotMet, InvalidInput, NotCertified
 from mipselect.mechanisms import ExponentialMechanism, Mistakes, SupportMechanism, TopR
 from mipselect.mechanisms.supports.exact import MAX_LISTED
 from mipselect.mechanisms.supports.mistakes import GAP_CONDITION
 from mipselect.mechanisms.supports.propose_test_release import GapTest
 from mipselect.privacy import Ledger, LedgerEntry
 from mipselect.privacy.randomness import IntegerWeights
-from mipselect.problem.instance import Instance
-from tests.support.exact_audit import (
-    Data,
-    levels_of,
-    log_probabilities,
-    make,
-    pool_of,
-    separated_pairs,
-    tied_pair,
-)
+from tests.support.exact_audit import Data, levels_of, log_probabilities, pool_of
+from tests.support.pairs import clear, make, tied_pair
 
 
 def small(p: int = 6, s: int = 2, n: int = 60, seed: int = 3) -> Data:
@@ -44,7 +32,7 @@ def small(p: int = 6, s: int = 2, n: int = 60, seed: int = 3) -> Data:
 
 
 SMALL = small()
-CLEAR = separated_pairs()[0][0]
+CLEAR = clear()[0][0]
 
 
 def mechanisms() -> dict[str, tuple[SupportMechanism, Data]]:
@@ -356,3 +344,35 @@ def test_pools_and_levels_are_not_mixed_up() -> None:
         TopR(SMALL.instance, 1.0)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="that mistake_levels returns, got NoneType"):
         Mistakes(None, 1.0)  # type: ignore[arg-type]
+
+
+def mistakes_where(first: int) -> Mistakes:
+    """On 40 rows, of which so many are explained by column 0 and the others by column 1."""
+    X = np.zeros((40, 2))
+    X[:first, 0] = X[first:, 1] = 1.0
+    bounds = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.0, "ridge": 1.0}
+    instance = Instance(X, np.ones(40), support_size=1, **bounds)
+    return Mistakes(mistake_levels(instance), 1.0)
+
+
+def is_released(mechanism: Mistakes) -> bool:
+    try:
+        return mechanism.release().private
+    except ConditionNotMet:
+        return False
+
+
+def test_the_condition_of_mistakes_parts_two_neighbours() -> None:
+    """One row makes the difference between a release and a refusal: no finite loss covers both."""
+    released = [is_released(mistakes_where(first)) for first in range(20, 41)]
+    assert not released[0]
+    assert released[-1]
+    assert released == sorted(released)
+
+
+def test_condition_and_refusal_speak_of_neighbours_and_of_what_a_release_tells() -> None:
+    assert "on these data and on every neighbouring data set" in GAP_CONDITION
+    with pytest.raises(ConditionNotMet, match="as a release would have told") as refused:
+        mistakes_where(20).release()
+    assert GAP_CONDITION in str(refused.value)
+    assert "every neighbouring data set" in str(mistakes_where(40).release().guarantee)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import replace
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,24 +11,8 @@ import pytest
 from mipselect import ExponentialMechanism
 from mipselect.errors import InvalidInput
 from mipselect.losses import checked_loss
-from mipselect.mechanisms.supports import exact
-from tests.support.exact_audit import (
-    Data,
-    largest_loss,
-    log_probabilities,
-    make,
-    neighbours,
-    replaced,
-    with_row,
-)
-
-WIDE = [
-    ("squared", 0.3), ("squared", 5.0), ("squared", 1e6), ("huber(0.2)", 0.5), ("huber(0.2)", 40.0),
-    ("huber(1.0)", math.inf), ("quantile(0.5)", 3.0), ("quantile(0.9)", math.inf), ("hinge", 1.0),
-]  # fmt: skip
-"""Losses, and ranges of the target from narrow to none."""
-
-Pair = tuple[Data, Data]
+from tests.support.exact_audit import Data, log_probabilities
+from tests.support.pairs import make
 
 
 def brute_force(name: str, y_bound: float, u_bound: float) -> float:
@@ -82,89 +63,8 @@ def test_a_range_costs_a_loss_with_slopes_nothing(name: str, slope: float) -> No
         assert loss.oscillation(y_bound, 0.75) == pytest.approx(2.0 * slope * 0.75)
 
 
-def table(rng: np.random.Generator, k: int, loss: str, y_bound: float) -> Data:
-    n, p, s = [(8, 5, 2), (25, 5, 2), (60, 6, 3), (6, 5, 1)][k % 4]
-    X = rng.uniform(-1.0, 1.0, (n, p)) if k % 3 else rng.choice([-1.0, 0.0, 1.0], (n, p))
-    if k % 3 == 0:
-        X[:, 1] = X[:, 0]
-    y = X[:, 0] + 0.7 * X[:, 3] + rng.standard_cauchy(n)
-    largest = min(y_bound, 1e7)
-    y = np.sign(y) if loss == "hinge" else np.clip(y, -1.0, 1.0) * largest ** (k % 2)
-    y[:2] = -largest, largest
-    return make(
-        X, y, s, [0.3, 1.0][k % 2], y_bound=y_bound, ridge=[1e-3, 1.0][k // 2 % 2], loss=loss
-    )
-
-
-def mirrored(p: int, n: int, loss: str, y_bound: float) -> Pair:
-    """All features predict y alike; a row is right about one of them only, then the reverse."""
-    y = np.random.default_rng(5).choice([-1.0, 1.0], n)
-    y[:4] = 1.0, 1.0, -1.0, -1.0
-    X = np.repeat(y[:, None], p, axis=1)
-    X[0] = -1.0
-    X[0, 0] = 1.0
-    largest = min(y_bound, 1e7)
-    data = make(X, y * largest, 1, 0.15, y_bound=y_bound, ridge=1e-3, loss=loss)
-    return data, replaced(data, 0, -X[0], largest)
-
-
-@cache
-def pairs(loss: str, y_bound: float) -> tuple[Pair, ...]:
-    def found() -> Iterator[Pair]:
-        rng = np.random.default_rng(10)
-        for k in range(8):
-            data = table(rng, k, loss, y_bound)
-            for other in neighbours(data, 10, seed=k):
-                if loss != "hinge" or len(np.unique(other.instance.y)) == 2:
-                    yield data, other
-        for p, n in ((8, 12), (20, 30)):
-            yield mirrored(p, n, loss, y_bound)
-
-    return tuple(found())
-
-
-def log_law(data: Data, epsilon: float) -> np.ndarray:
-    return log_probabilities(ExponentialMechanism(data.instance, epsilon), data)
-
-
-def largest(loss: str, y_bound: float, epsilon: float) -> float:
-    return largest_loss(lambda data: log_law(data, epsilon), pairs(loss, y_bound))
-
-
-@pytest.mark.parametrize(("loss", "y_bound"), WIDE)
-def test_draws_are_private_and_use_what_they_pay(loss: str, y_bound: float) -> None:
-    for epsilon in (0.5, 3.0):
-        assert largest(loss, y_bound, epsilon) <= epsilon
-    assert largest(loss, y_bound, 0.5) > 0.8 * 0.5
-
-
-@pytest.mark.parametrize(("loss", "y_bound"), WIDE)
-def test_half_of_what_is_paid_is_not_private(
-    loss: str, y_bound: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    right = exact.exact_rate
-
-    def twice(*given: Any) -> Any:
-        rate = right(*given)
-        return replace(rate, rate=2.0 * rate.rate)
-
-    monkeypatch.setattr(exact, "exact_rate", twice)
-    assert largest(loss, y_bound, 0.5) > 0.5
-
-
-@pytest.mark.parametrize(("loss", "y_bound"), WIDE)
-def test_a_further_row_costs_half(loss: str, y_bound: float) -> None:
-    rng, audited = np.random.default_rng(11), []
-    for k in range(6):
-        data = table(rng, k, loss, y_bound)
-        for j in range(8):
-            x = rng.choice([-1.0, 1.0], data.instance.p)
-            audited.append((data, with_row(data, x, min(y_bound, 1e7) * (-1.0) ** j)))
-    for p, n in ((8, 12), (20, 30)):
-        data, _ = mirrored(p, n, loss, y_bound)
-        for x in (2.0 * np.eye(p)[0] - 1.0, 1.0 - 2.0 * np.eye(p)[0]):
-            audited.append((data, with_row(data, x, min(y_bound, 1e7))))
-    assert largest_loss(lambda data: log_law(data, 2.0), audited) <= 1.0
+def log_law(data: Data) -> np.ndarray:
+    return log_probabilities(ExponentialMechanism(data.instance, 2.0), data)
 
 
 @pytest.mark.parametrize(("loss", "enough"), [("huber(0.2)", 0.2), ("quantile(0.9)", 0.0)])
@@ -176,13 +76,13 @@ def test_targets_beyond_all_predictions_change_no_probability(loss: str, enough:
     unbounded = make(X, y, 2, 0.5, y_bound=math.inf, loss=loss)
     assert unbounded.instance.y_bound == pytest.approx(enough + 0.5 * math.sqrt(6.0))
     clipped, wide = (make(X, y, 2, 0.5, y_bound=b, loss=loss) for b in (enough + 0.72, 40.0))
-    wanted = log_law(unbounded, 2.0)
-    assert log_law(clipped, 2.0) == pytest.approx(wanted, abs=1e-5)
-    assert log_law(wide, 2.0) == pytest.approx(wanted, abs=1e-3)
+    wanted = log_law(unbounded)
+    assert log_law(clipped) == pytest.approx(wanted, abs=1e-5)
+    assert log_law(wide) == pytest.approx(wanted, abs=1e-3)
     assert np.ptp(wanted) > 0.1
     # Of other sizes too, by the same rows.
     larger = [each.instance.with_support_size(4) for each in (unbounded, wide)]
-    one, other = (log_law(Data(instance), 2.0) for instance in larger)
+    one, other = (log_law(Data(instance)) for instance in larger)
     assert one == pytest.approx(other, abs=1e-3)
 
 

@@ -14,7 +14,6 @@ import pytest
 
 from mipselect import (
     ExponentialMechanism,
-    Instance,
     Ledger,
     PermuteAndFlip,
 )
@@ -201,16 +200,6 @@ def test_it_is_never_worse_than_the_exponential_mechanism() -> None:
             assert flip[values.argmin()] >= plain[values.argmin()] - 1e-12
 
 
-def test_the_guarantee_is_pure_and_not_of_bounded_range() -> None:
-    mechanism = PermuteAndFlip(correlated(5, 2), 0.5)
-    assert mechanism.guarantee.rho == 0.125
-    assert ExponentialMechanism(correlated(5, 2), 0.5).guarantee.rho == 0.125 / 4.0
-    other = mechanism.guarantees["add-remove"]
-    assert (other.epsilon, other.delta, other.rho) == (0.25, 0.0, 0.25**2 / 2.0)
-    assert mechanism.release(Ledger(0.25, relation="add-remove")).guarantee == other
-    assert mechanism.release().mechanism == "permute-and-flip"
-
-
 def test_it_pays_more_for_rounding_than_the_exponential_mechanism() -> None:
     """Two and a half times as much (docs/mathematics/permute-and-flip.md, (4))."""
     instance = correlated(5, 2)
@@ -270,17 +259,3 @@ def test_a_time_limit_in_a_proof_releases_nothing(monkeypatch: pytest.MonkeyPatc
         mechanism.release(ledger)
     monkeypatch.undo()
     assert len(mechanism.sample(1)) == 5
-
-
-def test_blocks_of_rows_are_instances_like_others() -> None:
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((40, 6))
-    instance = Instance.from_blocks(X, X[:, 1] - X[:, 4], support_size=2, partition_seed=1)
-    assert instance.oscillation < instance.sensitivity
-    judged, listed = flipping(instance, 8.0), PermuteAndFlip(instance, 8.0)
-    source, logs = random.Random(4), judged.flip_law
-    found = [listed.log_probability(support) for support in judged.supports]
-    np.testing.assert_allclose(found, logs, atol=1e-9)
-    for mechanism in (listed, judged.mechanism):
-        frequencies_agree(partial(mechanism.sample, source), judged.supports, logs, 1000)
-    assert list(listed.guarantees) == ["replace-one"]

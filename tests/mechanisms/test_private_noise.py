@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mipselect.errors import InvalidInput
 from mipselect.mechanisms import NoisyMax, Peeling, RandomStopping, SampleAggregate
 from mipselect.mechanisms.noise import opendp_draws
 from mipselect.mechanisms.scores.sample_aggregate import COUNT_SHARE, vote_epsilon
@@ -80,3 +81,18 @@ def test_laplace_noise_is_for_the_printed_epsilon_too(
     )
     opendp_draws.laplace(1.0, epsilon, 1.0)
     assert spent[0] <= min(Fraction(epsilon), exact(epsilon))
+
+
+def test_vetted_noise_is_never_too_small_and_never_beyond_double_precision() -> None:
+    class Measurement:
+        def __init__(self, scale: float) -> None:
+            self.scale = scale
+
+        def map(self, distance: float) -> float:
+            return 2.0 * distance / self.scale * (1.0 + 1e-9)
+
+    measurement = opendp_draws._within(Measurement, 0.3, 0.7, 2.0 / 0.3)
+    assert measurement.map(0.7) <= 0.3
+    assert measurement.scale == pytest.approx(2 * 0.7 / 0.3, rel=1e-8)
+    with pytest.raises(InvalidInput, match="beyond double precision"):
+        opendp_draws.laplace(0.0, 1e-300, 1e300)

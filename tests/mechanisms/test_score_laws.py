@@ -1,37 +1,38 @@
-"""Every score mechanism against its definition, and its draws against its probabilities."""
+"""Every score mechanism against its formula; draws in rounds against all orders of them."""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Sequence
-from typing import Any
+import math
+from itertools import permutations
 
 import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from mipselect.errors import BudgetExceeded, InvalidInput
+from mipselect.errors import InvalidInput
 from mipselect.mechanisms import (
     AdaptivePeeling,
     CanonicalLipschitz,
+    Distribution,
     GeneralizedExponential,
+    HeterogeneousNoisyMax,
     JointExponential,
+    Mechanism,
     NoisyMax,
-    OneShotTopK,
     Peeling,
     RandomizedResponse,
     RandomStopping,
-    ScoreMechanism,
 )
 from mipselect.mechanisms.noise.noise import NOISES
-from mipselect.mechanisms.noise.opendp_draws import _within, laplace
+from mipselect.mechanisms.scores.top_k import MAX_FOLLOWED
 from mipselect.mechanisms.scores.utilities import spendable
-from mipselect.privacy import Guarantee, Ledger
+from mipselect.privacy.audit import ScoreVectors, law_of, worst_pair
+from mipselect.privacy.decimals import exact
 from tests.support.enumeration import (
     canonical_law,
-    frequencies_agree,
     joint_law,
     log_law,
+    normalized,
     peeling_law,
     permute_and_flip_law,
     rankings,
@@ -40,132 +41,7 @@ from tests.support.enumeration import (
 )
 
 SCORES = np.array([3.0, 1.0, 2.5, -4.0, 2.5, 0.0])
-EXTREMES = (1e-12, 1e-3, 40.0, 1e7)
-Case = tuple[Callable[..., ScoreMechanism[Any]], Sequence[Any]]
-
-ONE = range(len(SCORES))
-CASES: dict[str, Case] = {
-    "joint": (lambda q, e: JointExponential(q, 2, e), rankings(6, 2)),
-    "gem": (lambda q, e: GeneralizedExponential(q, np.arange(len(q)) % 3, e), ONE),
-    "response": (lambda q, e: RandomizedResponse(q, e), ONE),
-    "adaptive": (
-        lambda q, e: AdaptivePeeling(lambda chosen: q, 3, e, sensitivities=[1.0, 2.0, 0.5]),
-        subsets(6, 3),
-    ),
-    "stopping": (lambda q, e: RandomStopping(q, np.arange(len(q)) % 3, e, gamma=0.2), ONE),
-}
-for named in NOISES:
-    CASES |= {
-        f"max-{named}": (lambda q, e, n=named: NoisyMax(q, e, noise=n), ONE),
-        f"one-shot-{named}": (lambda q, e, n=named: OneShotTopK(q, 2, e, noise=n), subsets(6, 2)),
-        f"peeling-{named}": (lambda q, e, n=named: Peeling(q, 3, e, noise=n), subsets(6, 3)),
-        f"canonical-{named}": (
-            lambda q, e, n=named: CanonicalLipschitz(q, 3, e, noise=n, gamma=0.3),
-            subsets(6, 3),
-        ),
-        f"canonical-tail-{named}": (
-            lambda q, e, n=named: CanonicalLipschitz(q, 2, e, noise=n, gamma=1.0),
-            subsets(6, 2),
-        ),
-    }
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_probabilities_sum_to_one(name: str) -> None:
-    build, outcomes = CASES[name]
-    for epsilon in (1.5, *EXTREMES):
-        logs = log_law(build(SCORES, epsilon), outcomes)
-        assert logsumexp(logs) == pytest.approx(0.0, abs=1e-9)
-        assert np.all(logs > -np.inf)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_draws_follow_the_probabilities(name: str) -> None:
-    build, outcomes = CASES[name]
-    mechanism, source = build(SCORES, 2.0), random.Random(20)
-    logs = log_law(mechanism, outcomes)
-    frequencies_agree(lambda: mechanism.sample(source), outcomes, logs)
-
-
-@pytest.mark.parametrize("name", ["max-exponential", "peeling-exponential", "stopping"])
-def test_vetted_draws_follow_the_same_probabilities(name: str) -> None:
-    build, outcomes = CASES[name]
-    mechanism = build(SCORES, 2.0)
-    frequencies_agree(mechanism.sample, outcomes, log_law(mechanism, outcomes), 1000)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_releases(name: str) -> None:
-    build, outcomes = CASES[name]
-    mechanism = build(SCORES, 0.75)
-    assert mechanism.guarantee == Guarantee(0.75)
-    ledger = Ledger(1.0)
-    release = mechanism.release(ledger)
-    assert release.private
-    assert release.guarantee == mechanism.guarantee
-    assert release.mechanism == mechanism.name
-    assert all(type(j) is int for j in release.support)
-    assert release.support in outcomes or release.support[0] in outcomes
-    assert str(release).startswith(f"{mechanism.name} selected {release.support[0]}")
-    with pytest.raises(BudgetExceeded):
-        mechanism.release(ledger)
-    assert not mechanism.release(rng=3).private
-    assert mechanism.sample(3) == mechanism.sample(random.Random(3))
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_bad_scores_are_refused(name: str) -> None:
-    build, _ = CASES[name]
-    for bad in (np.nan, np.inf, -np.inf):
-        scores = SCORES.copy()
-        scores[3] = bad
-        with pytest.raises(InvalidInput, match=r"finite; scores\[3\]"):
-            build(scores, 1.0)
-    for scores in (np.empty(0), np.zeros((3, 2)), ["a"] * 6):
-        with pytest.raises(InvalidInput, match="scores must be"):
-            build(scores, 1.0)
-    for epsilon in (0.0, -1.0, np.nan, np.inf, True, "1"):
-        with pytest.raises(InvalidInput, match="epsilon"):
-            build(SCORES, epsilon)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_outcomes_that_are_none_are_refused(name: str) -> None:
-    build, outcomes = CASES[name]
-    mechanism = build(SCORES, 1.0)
-    bad: list[Any] = [6, -1, 1.0, (1,)]
-    if not isinstance(outcomes, range):
-        k = len(outcomes[0])
-        bad = [(0,) * k, tuple(range(k + 1)), (6, *range(1, k)), (0.5,) * k, 3]
-    for outcome in bad:
-        with pytest.raises(InvalidInput, match="an outcome is"):
-            mechanism.log_probability(outcome)
-
-
-K_ITEMS = (OneShotTopK, Peeling, CanonicalLipschitz, JointExponential)
-
-
-def test_other_parameters_are_checked() -> None:
-    for sensitivity in (0.0, -1.0, np.inf, np.nan, "1", True):
-        with pytest.raises(InvalidInput, match="sensitivity"):
-            NoisyMax(SCORES, 1.0, sensitivity=sensitivity)
-        for build in K_ITEMS:
-            with pytest.raises(InvalidInput, match="sensitivity"):
-                build(SCORES, 2, 1.0, sensitivity=sensitivity)
-    for build in (OneShotTopK, Peeling, CanonicalLipschitz):
-        with pytest.raises(InvalidInput, match="noise"):
-            build(SCORES, 2, 1.0, noise="gauss")
-    for build in K_ITEMS:
-        with pytest.raises(InvalidInput, match="relation"):
-            build(SCORES, 2, 1.0, relation="swap")
-    for unequal in (GeneralizedExponential, RandomStopping):
-        with pytest.raises(InvalidInput, match="relation"):
-            unequal(SCORES, np.ones(6), 1.0, relation="swap")
-    for gamma in (-0.1, 1.1, np.nan):
-        with pytest.raises(InvalidInput, match="gamma"):
-            CanonicalLipschitz(SCORES, 2, 1.0, gamma=gamma)
-    with pytest.raises(InvalidInput, match="GOOD"):
-        CanonicalLipschitz(SCORES, 2, 1.0).event_probability("top")
+FIVE, WIDTHS = SCORES[:5], np.array([0.5, 2.0, 0.0, 1.0, 0.0])
 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 0.7, 5.0, 200.0])
@@ -174,10 +50,10 @@ def test_one_item(epsilon: float, sensitivity: float) -> None:
     u = spendable(epsilon) * SCORES / (2 * sensitivity)
     gumbel = NoisyMax(SCORES, epsilon, sensitivity=sensitivity, noise="gumbel")
     expected = u - logsumexp(u)
-    np.testing.assert_allclose(log_law(gumbel, ONE), expected, rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(log_law(gumbel, range(6)), expected, rtol=1e-11, atol=1e-13)
     flip = NoisyMax(SCORES, epsilon, sensitivity=sensitivity)
     law = permute_and_flip_law(u)
-    np.testing.assert_allclose(np.exp(log_law(flip, ONE)), law, rtol=1e-11)
+    np.testing.assert_allclose(np.exp(log_law(flip, range(6))), law, rtol=1e-11)
 
 
 def test_laplace_against_the_two_item_formula() -> None:
@@ -276,16 +152,164 @@ def test_joint_is_the_exponential_mechanism_on_all_rankings(k: int, epsilon: flo
         np.testing.assert_allclose(log_law(mechanism, rankings(6, k)), expected, atol=1e-11)
 
 
-def test_vetted_noise_is_never_too_small_and_never_beyond_double_precision() -> None:
-    class Measurement:
-        def __init__(self, scale: float) -> None:
-            self.scale = scale
+@pytest.mark.parametrize("optimistic", [False, True])
+@pytest.mark.parametrize("epsilon", [0.1, 3.0])
+def test_generalized_exponential_is_its_formula(epsilon: float, optimistic: bool) -> None:
+    widths = WIDTHS + 0.1
+    t = 2 / epsilon * math.log(5 / 0.2) * (-1 if optimistic else 1)
+    shifted = [t * width - score for score, width in zip(FIVE, widths, strict=True)]
+    losses = [
+        max((shifted[a] - shifted[b]) / (widths[a] + widths[b]) for b in range(5)) for a in range(5)
+    ]
+    mechanism = GeneralizedExponential(FIVE, widths, epsilon, beta=0.2, optimistic=optimistic)
+    expected = normalized([-epsilon * loss / 2 for loss in losses])
+    np.testing.assert_allclose(log_law(mechanism, range(5)), expected, rtol=1e-11)
 
-        def map(self, distance: float) -> float:
-            return 2.0 * distance / self.scale * (1.0 + 1e-9)
 
-    measurement = _within(Measurement, 0.3, 0.7, 2.0 / 0.3)
-    assert measurement.map(0.7) <= 0.3
-    assert measurement.scale == pytest.approx(2 * 0.7 / 0.3, rel=1e-8)
-    with pytest.raises(InvalidInput, match="beyond double precision"):
-        laplace(0.0, 1e-300, 1e300)
+def test_generalized_exponential_with_items_that_cannot_move() -> None:
+    law = np.exp(log_law(GeneralizedExponential([1.0, 0.0, 1.0], [0.0, 0.0, 0.0], 1.0), range(3)))
+    assert law == pytest.approx([0.5, 0.0, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("widths", "epsilon"),
+    [([1.0, 1e-250], 1e100), ([1e-240, 0.0], 1e70), ([1e250, 1.0], 1e-60), ([1.0, 0.0], 1e-305)],
+)
+def test_a_score_that_moves_gets_noise_or_nothing_is_paid(
+    widths: list[float], epsilon: float
+) -> None:
+    """Noise too small for doubles was none, and noise too large was refused after it was paid."""
+    with pytest.raises(InvalidInput, match="must lie between 1e-300 and 1e\\+300"):
+        RandomStopping([1.0, 2.0], widths, epsilon)
+    assert RandomStopping([1.0, 2.0], [0.0, 0.0], epsilon).sample(rng=0) in (0, 1)
+
+
+def test_randomized_response_is_its_formula() -> None:
+    law = np.exp(log_law(RandomizedResponse(FIVE, 1.5), range(5)))
+    e = math.exp(1.5)
+    assert law == pytest.approx([e / (e + 4), *[1 / (e + 4)] * 4], rel=1e-12)
+    ties = RandomizedResponse([0.0, 1.0, 1.0], 1.0)
+    assert ties.log_probability(1) > ties.log_probability(2)
+
+
+def test_random_stopping_by_counting_looks() -> None:
+    """Two items without noise: the worse wins only if it is all that was seen."""
+    gamma = 0.3
+    mechanism = RandomStopping([0.0, 1.0], [0.0, 0.0], 1.0, gamma=gamma)
+    worse = sum(gamma * (1 - gamma) ** (n - 1) * 0.5**n for n in range(1, 200))
+    assert math.exp(mechanism.log_probability(0)) == pytest.approx(worse, rel=1e-12)
+    assert RandomStopping([0.0, 1.0], [1.0, 1.0], 1e7, gamma=gamma).log_probability(
+        0
+    ) == pytest.approx(math.log(worse), abs=1e-9)
+    alone = RandomStopping([2.0], [1.0], 1.0)
+    assert alone.log_probability(0) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_heterogeneous_noisy_max_is_a_distribution_only() -> None:
+    mechanism = HeterogeneousNoisyMax(FIVE, WIDTHS, 1.0)
+    assert isinstance(mechanism, Distribution)
+    assert not isinstance(mechanism, Mechanism)
+    for promise in ("guarantee", "release", "name"):
+        assert not hasattr(mechanism, promise)
+    assert mechanism.sample(1) in range(5)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_with_equal_sensitivities_it_is_noisy_max(noise: str) -> None:
+    one = HeterogeneousNoisyMax(FIVE, np.full(5, 2.0), 3.0, noise=noise)
+    two = NoisyMax(FIVE, 3.0, sensitivity=2.0, noise=noise)
+    for index in range(5):
+        estimate = one.estimate(index)
+        assert estimate.method == "Monte Carlo"
+        difference = abs(estimate.log_probability - two.log_probability(index))
+        assert difference < 2 * estimate.error
+
+
+def test_what_never_came_up_has_no_finite_error_bar() -> None:
+    estimate = HeterogeneousNoisyMax([0.0, 0.5], [0.0, 1.0], 1.0).estimate(0)
+    assert (estimate.log_probability, estimate.error) == (-math.inf, math.inf)
+
+
+BASE = np.array([3.0, 1.0, 2.5, -4.0, 2.5, 0.0])
+AFFINITY = np.random.default_rng(1).normal(0.0, 2.0, (6, 6))
+OF_ROUNDS = [1.5, 3.0, 2.0, 1.0]
+
+
+def scores(chosen: tuple[int, ...]) -> np.ndarray:
+    """They depend on the set of chosen items, and not in a linear way."""
+    return BASE - np.abs(AFFINITY[:, list(chosen)].sum(axis=1))
+
+
+def over_all_orders(k: int, epsilon: float) -> dict[tuple[int, ...], float]:
+    found = dict.fromkeys(subsets(6, k), 0.0)
+    for ranking in permutations(range(6), k):
+        probability = 1.0
+        for place, item in enumerate(ranking):
+            left = [j for j in range(6) if j not in ranking[:place]]
+            q = scores(tuple(sorted(ranking[:place])))[left]
+            law = softmax(spendable(epsilon / k) * q / (2 * OF_ROUNDS[place]))
+            probability *= law[left.index(item)]
+        found[tuple(sorted(ranking))] += probability
+    return found
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4])
+@pytest.mark.parametrize("epsilon", [0.1, 4.0, 60.0])
+def test_probabilities_are_those_of_all_orders(k: int, epsilon: float) -> None:
+    mechanism = AdaptivePeeling(scores, k, epsilon, sensitivities=OF_ROUNDS[:k])
+    logs = log_law(mechanism, subsets(6, k))
+    expected = over_all_orders(k, epsilon)
+    np.testing.assert_allclose(np.exp(logs), [expected[s] for s in subsets(6, k)], rtol=1e-12)
+    assert logsumexp(logs) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_constant_scores_are_peeling() -> None:
+    adaptive = AdaptivePeeling(lambda chosen: BASE, 3, 4.0, sensitivities=[2.0] * 3)
+    peeling = Peeling(BASE, 3, 4.0, sensitivity=2.0)
+    np.testing.assert_allclose(
+        log_law(adaptive, subsets(6, 3)), log_law(peeling, subsets(6, 3)), atol=1e-10
+    )
+
+
+def test_probabilities_at_the_largest_k() -> None:
+    q = np.random.default_rng(3).normal(size=14)
+    sensitivities = [1.0] * MAX_FOLLOWED
+    adaptive = AdaptivePeeling(lambda chosen: q, MAX_FOLLOWED, 30.0, sensitivities=sensitivities)
+    peeling = Peeling(q, MAX_FOLLOWED, 30.0)
+    outcome = tuple(range(1, MAX_FOLLOWED + 1))
+    assert adaptive.log_probability(outcome) == pytest.approx(peeling.log_probability(outcome))
+    more = MAX_FOLLOWED + 1
+    adaptive = AdaptivePeeling(lambda chosen: q, more, 30.0, sensitivities=[1.0] * more)
+    assert len(adaptive.sample()) == more
+    with pytest.raises(InvalidInput, match=f"at most {MAX_FOLLOWED}"):
+        adaptive.log_probability(range(more))
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 1.1, np.log(3.0)])
+@pytest.mark.parametrize("k", [3, 7, 49])
+def test_the_shares_are_no_more_than_epsilon(epsilon: float, k: int) -> None:
+    mechanism = AdaptivePeeling(lambda chosen: np.zeros(50), k, epsilon, sensitivities=[1.0] * k)
+    share = exact(mechanism._share) * k
+    assert share <= exact(epsilon)
+    assert share > exact(epsilon) * (1 - exact(1e-15))
+
+
+@pytest.mark.deep
+def test_audit_and_half_the_sensitivities_fail() -> None:
+    """Scores are a vector of 4 and a matrix of 16, and each may move by its Δ_t."""
+
+    def build(point: np.ndarray, share: float) -> AdaptivePeeling:
+        first, later = point[:4], point[4:].reshape(4, 4)
+        return AdaptivePeeling(
+            lambda chosen: later[chosen[0]] if chosen else first,
+            2,
+            3.0,
+            sensitivities=[1.0 * share, 2.0 * share],
+        )
+
+    space = ScoreVectors(20, -4.0, 4.0, np.repeat([1.0, 2.0], [4, 16]))
+    right = law_of(lambda point: build(point, 1.0), subsets(4, 2))
+    loss = worst_pair(right, space, starts=1, rounds=2, seed=5)
+    assert 2.0 < loss.epsilon <= 3.0 * (1.0 + 1e-9)
+    halved = law_of(lambda point: build(point, 0.5), subsets(4, 2))
+    assert worst_pair(halved, space, starts=1, rounds=2, seed=5).epsilon > 3.5

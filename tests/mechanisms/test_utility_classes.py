@@ -1,10 +1,15 @@
+"""Numbers of supports, and sizes of classes of them, exactly."""
+
 from __future__ import annotations
 
+import random
+from itertools import combinations
 from math import comb, log
 
 import pytest
 
 from mipselect.mechanisms.scores.canonical import HeadTailClasses, TailClasses
+from mipselect.mechanisms.supports.base import rank, unrank
 
 SHAPES = [(1, 1), (2, 1), (2, 2), (6, 1), (6, 3), (7, 6), (7, 7), (10, 4), (40, 13), (300, 100)]
 KINDS = [HeadTailClasses, TailClasses]
@@ -38,3 +43,19 @@ def test_log_sizes_of_a_large_problem() -> None:
         assert classes.log_sizes[index] == pytest.approx(expected, rel=1e-13, abs=1e-13)
     tails = TailClasses(17_770, 100)
     assert tails.log_sizes[-1] == pytest.approx(log(comb(17_769, 99)), rel=1e-14)
+
+
+@pytest.mark.parametrize(("p", "s"), [(1, 1), (5, 1), (5, 5), (7, 3), (9, 4)])
+def test_ranks_follow_lexicographic_order(p: int, s: int) -> None:
+    for number, support in enumerate(combinations(range(p), s)):
+        assert rank(support, p) == number
+        assert unrank(number, p, s) == support
+
+
+@pytest.mark.parametrize(("p", "s"), [(10_000, 5), (300, 150)])
+def test_large_numbers_come_back(p: int, s: int) -> None:
+    source = random.Random(0)
+    for number in (0, comb(p, s) - 1, *(source.randrange(comb(p, s)) for _ in range(20))):
+        support = unrank(number, p, s)
+        assert len(set(support)) == s
+        assert rank(support, p) == number

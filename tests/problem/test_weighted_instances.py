@@ -18,7 +18,6 @@ from mipselect.blocks.normalised import ColumnsOfFeatures, normalised
 from mipselect.errors import InvalidInput
 from mipselect.grid import GRID
 from mipselect.problem.block_scores import BlockOptions
-from mipselect.selectors import KendallSelector, MCMCSelector, SampleAggregateSelector, SISSelector
 from mipselect.tables import TableSchema
 from mipselect.tables.instances import ScoredTable
 from mipselect.tables.moments import Moments
@@ -284,27 +283,3 @@ def test_the_default_score_of_blocks_is_least_squares() -> None:
     ):
         with pytest.raises(InvalidInput, match="'block-r2' counts every row the same"):
             asked(BlockOptions(score="block-r2"))
-
-
-@pytest.mark.parametrize(
-    "selector",
-    [
-        SISSelector(2),
-        KendallSelector(2),
-        SampleAggregateSelector(2),
-        MCMCSelector(2, n_steps=5),
-    ],
-)
-def test_scores_of_rows_are_refused(selector: Any) -> None:
-    rows = drawn(40, np.random.default_rng(11))
-    moments = Moments.of(table_of(rows), WEIGHTED, target="y", folds=3)
-    for instance in (
-        instance_of(rows),
-        instance_of(rows, intercept=False),
-        Instance.from_moments(moments, support_size=2),
-        Instance.from_table(table_of(rows), WEIGHTED, **SCALED, score="blocks"),
-    ):
-        with pytest.raises(InvalidInput, match="scores of rows that all count the same"):
-            selector.on(instance)
-        with pytest.raises(InvalidInput, match="scores of rows that all count the same"):
-            selector.law(instance.problem, instance.data)

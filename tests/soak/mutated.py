@@ -167,7 +167,7 @@ MECHANISMS = within(
         "distance = max(0.0, self.gap / (2.0 * self.sensitivity) - 1.0 - ROUNDING)",
         "distance = max(0.0, self.gap / (2.0 * self.sensitivity) - ROUNDING)",
         "the test of the gap passes one row too near",
-        "test_exact_privacy.py::"
+        "test_privacy.py::"
         "test_the_test_of_the_gap_passes_with_at_most_delta_where_the_condition_fails",
     ),
     (
@@ -182,14 +182,14 @@ MECHANISMS = within(
         "return epsilon - cost",
         "return epsilon",
         "what rounding can do to scores is not paid for",
-        "test_score_digits.py::test_what_can_be_spent",
+        "test_scores.py::test_what_can_be_spent",
     ),
     (
         "scores/adaptive_peeling.py",
         "return round_down(exact(epsilon) / k)",
         "return round_down(exact(epsilon) / max(1, k - 1))",
         "k rounds cost more than ε together",
-        "test_adaptive_peeling.py::test_probabilities_are_those_of_all_orders",
+        "test_score_laws.py::test_probabilities_are_those_of_all_orders",
     ),
 )
 

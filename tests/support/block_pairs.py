@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from mipselect import Instance
+from mipselect import BlockScores, Instance
 from mipselect.tables import TableSchema
-from tests.support.exact_audit import Data
+from tests.support.exact_audit import Data, Pair
 from tests.support.hostile_blocks import hostile_rows
-
-Pair = tuple[Data, Data]
 
 FIELDS = [
     {"name": "ward", "type": "string", "categories": ["a", "b", "c", "d"]},
@@ -150,3 +149,71 @@ def with_other_cells(
         row, fresh = int(rng.integers(len(cells[0]))), hostile_cells(rng, 1)
         yield [[*column[:row], *new, *column[row + 1 :]]
                for column, new in zip(cells, fresh, strict=True)]  # fmt: skip
+
+
+@cache
+def hostile() -> tuple[Pair, ...]:
+    of_arrays = [pair for seed in range(40) for pair in hostile_pairs(seed, 12)]
+    of_tables = [pair for seed in range(8) for pair in table_pairs(seed, 12)]
+    return (*of_arrays, *of_tables)
+
+
+@cache
+def tight() -> tuple[Pair, ...]:
+    sizes = [(8, 10, 2, 1), (8, 30, 2, 3), (16, 20, 3, 2), (16, 12, 4, 4), (12, 20, 6, 1)]
+    several = [tight_pair(12, 20, 2, 2, width=2), tight_pair(12, 20, 3, 2, width=3)]
+    return (*(tight_pair(*size) for size in sizes), *several)
+
+
+@cache
+def clear() -> tuple[Pair, ...]:
+    return (*clear_pairs(20, 20), *clear_pairs(300, 20))
+
+
+def scored(rows: np.ndarray, **question: Any) -> Data:
+    """Block R² of rows whose last column is the target."""
+    return Data(BlockScores(rows[:, :-1], rows[:, -1], partition_seed=5, **question))  # type: ignore[arg-type]
+
+
+@cache
+def flipped(p: int = 60) -> Pair:
+    """A row that makes the target go with the first column alone, or with all others alone."""
+    rows = np.empty((4, p + 1))
+    rows[1:, 0], rows[1:, 1:] = [1.0, -2.0, 1.0], np.array([-1.0, 0.0, 1.0])[:, None]
+    rows[1:, 1:p] += 1e-9 * np.random.default_rng(0).standard_normal((3, p - 1))
+    one, other = rows.copy(), rows.copy()
+    one[0], other[0] = 0.0, 0.0
+    one[0, [0, p]] = 1e300
+    question = {"support_size": 1, "block_rows": 4, "partitions": 1}
+    return scored(one, **question), scored(other, **question)
+
+
+@cache
+def of_scores() -> tuple[Pair, ...]:
+    """More than 150 pairs of block R², of arrays and of tables."""
+    found = [flipped(), flipped(4)]
+    for seed in range(24):
+        rng = np.random.default_rng([seed, 5])
+        n, b = ((6, 6), (13, 6), (40, 8))[seed % 3]
+        rows = np.nan_to_num(hostile_rows(rng, n, 5))
+        question: dict[str, Any] = {
+            "support_size": 1 + seed % 2,
+            "block_rows": b,
+            "partitions": 1 + seed % 2 * 3,
+            "always": [3] if seed % 5 == 4 else None,
+            "groups": [[0, 1], [2], [3]] if seed % 5 == 3 else None,
+        }
+        first = scored(rows, **question)
+        found += [(first, scored(other, **question)) for other in with_other_rows(rng, rows, 6)]
+    asked = {"target": "y", "support_size": 2, "block_rows": 8, "partitions": 2}
+    for seed in range(8):
+        rng = np.random.default_rng([seed, 6])
+        always = ["sex"] if seed % 3 == 2 else []
+        make = partial(Instance.from_table, schema=SCHEMA, always=always, score="block-r2", **asked)
+        cells = hostile_cells(rng, (8, 20)[seed % 2])
+        first, *others = (
+            Data(make(table_of(each), partition_seed=5))
+            for each in (cells, *with_other_cells(rng, cells, 5))
+        )
+        found += [(first, other) for other in others]
+    return tuple(found)

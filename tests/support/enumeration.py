@@ -1,9 +1,11 @@
-"""The laws of the score mechanisms by brute force over all outcomes, from their definitions."""
+"""One table of all mechanisms on scores, and their laws by brute force, from their definitions."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import combinations, permutations
 from typing import Any
 
@@ -11,7 +13,20 @@ import numpy as np
 from scipy.special import logsumexp
 from scipy.stats import chisquare
 
-from mipselect.mechanisms import MetropolisHastings
+from mipselect.mechanisms import (
+    AdaptivePeeling,
+    CanonicalLipschitz,
+    GeneralizedExponential,
+    JointExponential,
+    MetropolisHastings,
+    NoisyMax,
+    OneShotTopK,
+    Peeling,
+    RandomizedResponse,
+    RandomStopping,
+)
+from mipselect.mechanisms.noise.noise import NOISES
+from mipselect.privacy.concentrated import bounded_range_rho
 
 
 def subsets(d: int, k: int) -> list[tuple[int, ...]]:
@@ -20,6 +35,82 @@ def subsets(d: int, k: int) -> list[tuple[int, ...]]:
 
 def rankings(d: int, k: int) -> list[tuple[int, ...]]:
     return list(permutations(range(d), k))
+
+
+def items(d: int, _: int) -> range:
+    return range(d)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A mechanism, its outcomes for d scores and k, and the k of the ρ that it states, if any."""
+
+    build: Callable[..., Any]
+    outcomes: Callable[[int, int], Sequence[Any]] = items
+    rounds: int | None = None
+    k: int = 2
+
+    def __call__(self, scores: Any, epsilon: float, **more: Any) -> Any:
+        more = more if self.outcomes is items else {"k": self.k, **more}
+        return self.build(scores, epsilon=epsilon, **more)
+
+    def of(self, d: int) -> Sequence[Any]:
+        return self.outcomes(d, self.k)
+
+    def rho(self, epsilon: float) -> float | None:
+        return None if self.rounds is None else bounded_range_rho(epsilon, self.rounds)
+
+
+def adaptive(q: Any, *, k: int, epsilon: float, sensitivity: float = 1.0, **more: Any) -> Any:
+    return AdaptivePeeling(lambda chosen: q, k, epsilon, sensitivities=[sensitivity] * k, **more)
+
+
+def response(q: Any, *, epsilon: float, sensitivity: float = 1.0) -> RandomizedResponse:
+    return RandomizedResponse(q, epsilon)
+
+
+def of_widths(kind: Any, widths: Any = None, **options: Any) -> Callable[..., Any]:
+    def build(q: Any, *, epsilon: float, sensitivity: float = 1.0) -> Any:
+        given = np.ones(len(q)) if widths is None else np.resize(widths, len(q))
+        return kind(q, sensitivity * given, epsilon, **options)
+
+    return build
+
+
+MECHANISMS: dict[str, Scored] = {
+    "response": Scored(response),
+    "joint": Scored(JointExponential, rankings, 1),
+    "adaptive": Scored(adaptive, subsets, 2),
+    "gem": Scored(of_widths(GeneralizedExponential), rounds=1),
+    "gem, optimistic": Scored(of_widths(GeneralizedExponential, optimistic=True), rounds=1),
+    "stopping": Scored(of_widths(RandomStopping, gamma=0.2)),
+}
+for noise in NOISES:
+    of = noise == "gumbel"
+    MECHANISMS |= {
+        f"max-{noise}": Scored(partial(NoisyMax, noise=noise), rounds=1 if of else None),
+        f"one-shot-{noise}": Scored(partial(OneShotTopK, noise=noise), subsets, 2 if of else None),
+        f"peeling-{noise}": Scored(partial(Peeling, noise=noise), subsets, 2 if of else None),
+        f"canonical-{noise}": Scored(
+            partial(CanonicalLipschitz, noise=noise), subsets, 1 if of else None
+        ),
+    }
+for gamma in (0.0, 0.999, 1.0):
+    MECHANISMS[f"canonical-{gamma:g}"] = Scored(
+        partial(CanonicalLipschitz, noise="gumbel", gamma=gamma), subsets, 1
+    )
+UNEQUAL: dict[str, Scored] = {
+    "gem of widths": Scored(of_widths(GeneralizedExponential, (0.0, 1.0, 2.0)), rounds=1),
+    "stopping of widths": Scored(of_widths(RandomStopping, (0.0, 1.0, 2.0), gamma=0.2)),
+    **{
+        f"canonical-tail-{noise}": Scored(
+            partial(CanonicalLipschitz, noise=noise, gamma=1.0), subsets
+        )
+        for noise in NOISES
+        if noise != "gumbel"
+    },
+}
+"""Further ones for laws and refusals."""
 
 
 def normalized(log_weights: Sequence[float]) -> np.ndarray:

@@ -157,6 +157,14 @@ class Judged:
                 found[outcome].append(probability)
         return {outcome: math.fsum(parts) for outcome, parts in found.items()}
 
+    @property
+    def drawn_law(self) -> np.ndarray:
+        """Logs of what is really drawn, given acceptance, in the order of `supports`."""
+        law = self.try_once()
+        law.pop(None, None)
+        total = math.fsum(law.values())
+        return np.array([math.log(law[support] / total) for support in self.supports])
+
     def check_sampler(self) -> None:
         """Given acceptance, one try has the law: to 1e-9, as it is really drawn."""
         law = self.try_once()
