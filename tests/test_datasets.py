@@ -44,24 +44,6 @@ def test_logistic_labels_follow_the_latent_response() -> None:
         assert np.mean(y[rows] == 1.0) == pytest.approx(wanted, abs=0.03)
 
 
-def test_breast_cancer_ranges_hold_most_of_the_data() -> None:
-    X, y, _ = bundled("breast-cancer")
-    assert np.mean(np.abs(X) <= 1.0) > 0.9
-    assert set(y) == {0, 1}
-
-
-def test_neighbouring_columns_are_correlated_as_asked() -> None:
-    X, _ = correlated_gaussian(40_000, 5, **{**RECIPE, "rho": -0.7})
-    wanted = [[(-0.7) ** abs(i - j) for j in range(5)] for i in range(5)]
-    np.testing.assert_allclose(np.cov(X, rowvar=False), wanted, atol=0.03)
-
-
-def test_one_row_and_one_signal_are_enough() -> None:
-    X, y = correlated_gaussian(1, 2, rho=0.0, snr=1.0, support_size=1, seed=0)
-    assert X.shape == (1, 2)
-    assert abs(y[0] - X[0, 1]) == pytest.approx(abs(X[0, 1]))
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 
-from mipselect import regression, selectors
+from mipselect import (
+    MistakeLevels,
+    SupportPool,
+    mistake_levels,
+    regression,
+    selectors,
+    top_supports,
+)
 from mipselect.cli.declared import names_of
 from mipselect.cli.options import MethodOptions, SearchArguments
 from mipselect.errors import InvalidInput
 from mipselect.estimators import ScikitEstimator
-from mipselect.parameters import estimator, parameter, parameters_of
+from mipselect.parameters import entries_of, parameters_of
 from mipselect.regression import SelectThenRegress
-from mipselect.validation import checked_integer
+from mipselect.search.certificate import Certificate
+from mipselect.search.options import SearchOptions
 from tests.support.all_regressors import all_classifiers, all_models, selection
 from tests.support.all_selectors import all_selectors
 
@@ -111,87 +118,17 @@ def test_every_flag_is_an_option_and_every_option_a_flag() -> None:
     assert set(names_of(SearchArguments)) <= set(names_of(MethodOptions))
 
 
-@estimator
-class Base(ScikitEstimator):
-    """A base.
-
-    Attributes
-    ----------
-    seen_ : int
-        How much was seen.
-    kind_ : str
-        That of the base.
-    """
-
-    seed: Any = parameter("int, optional", "A seed.", default=None, last=True)
-    size: int = parameter("int", "A size.", default=2, check=lambda v, n: checked_integer(v, n, 1))
-
-
-@estimator
-class Derived(Base):
-    """A class.
-
-    It has more to say.
-
-    Attributes
-    ----------
-    kind_ : str
-        That of the class.
-
-    Notes
-    -----
-    A note.
-    """
-
-    inner: Any = parameter("estimator", "What it holds.", kw_only=False)
-    shape: str = parameter("str", "word " * 17 + "add-remove.", default="round")
-    size: int = parameter("int", "Another size.", default=3)
-
-
-def test_a_docstring_has_what_is_declared_and_what_bases_say() -> None:
-    assert (
-        Derived.__doc__
-        == """A class.
-
-It has more to say.
-
-Parameters
-----------
-inner : estimator
-    What it holds.
-size : int
-    Another size.
-shape : str
-    word word word word word word word word word word word word word word word word word
-    add-remove.
-seed : int, optional
-    A seed.
-
-Attributes
-----------
-kind_ : str
-    That of the class.
-seen_ : int
-    How much was seen.
-
-Notes
------
-A note."""
-    )
-    assert (Base.__doc__ or "").startswith("A base.\n\nParameters\n----------\nsize : int\n")
-
-
-def test_the_constructor_takes_what_is_declared_and_checks_nothing() -> None:
-    one = Derived(Base(size=0), shape=3)  # type: ignore[arg-type]
-    params = clone(one).get_params()
-    assert isinstance(params.pop("inner"), Base)
-    assert params == {"inner__seed": None, "inner__size": 0, "seed": None, "shape": 3, "size": 3}
-    assert repr(Base(seed=1)) == "Base(seed=1)"
-    with pytest.raises(TypeError):
-        Derived()  # type: ignore[call-arg]
-    with pytest.raises(TypeError):
-        Derived(1, 2)  # type: ignore[misc, call-arg]
-    size = parameters_of(Base)["size"]
-    assert size.checked(4, "size") == 4
-    with pytest.raises(InvalidInput, match="--size must be an integer ≥ 1, got None"):
-        size.checked(None, "--size")
+@pytest.mark.parametrize(
+    ("shared", "source", "last"),
+    [
+        (top_supports, SearchOptions, "progress"),
+        (mistake_levels, SearchOptions, "progress"),
+        (SupportPool, Certificate, "relations"),
+        (MistakeLevels, Certificate, "relations"),
+    ],
+)
+def test_every_parameter_and_field_has_its_entry(shared, source, last) -> None:
+    text = inspect.getdoc(shared)
+    for name in inspect.signature(shared).parameters:
+        assert f"\n{name} : " in text
+    assert f"\n{entries_of(source)[last]}\n\n" in text

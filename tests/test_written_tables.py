@@ -31,7 +31,6 @@ SPECIFICATION = {
     "head": "ε = {epsilon}",
     "cell": "{ways:.2f}",
 }
-WINE, NONE = {"table": "wine"}, {"table": "bikes", "rows": 3000}
 PAGE = "Before.\n\n<!-- table: ways -->\n<!-- end of table -->\n\nBehind.\n"
 Store = Callable[..., None]
 
@@ -102,28 +101,6 @@ def test_a_table_by_keys(store: Store) -> None:
     ]
 
 
-def test_a_table_by_a_list_of_rows_and_columns(store: Store) -> None:
-    store(RECORDS, entered_by_hand=True)
-    rows = [
-        {"label": ["mean", "loss"], "where": {"method": "loss"}, "mean": ["table"]},
-        {"label": ["wine", "blocks"], "where": {"table": "wine", "method": "blocks"}},
-    ]
-    columns = [
-        {"label": "half", "where": {"epsilon": 0.5}},
-        {"label": "one", "where": {"epsilon": 1}},
-    ]
-    rows[1] |= {"cell": "{ways:.1f}", "missing": "–"}
-    given = {**SPECIFICATION, "where": {}, "corner": ["", "by"], "rows": rows, "columns": columns}
-    assert lines_of(given)[4:10] == [
-        "|  | by | half | one |",
-        "| --- | --- | ---: | ---: |",
-        "| mean | loss | 0.30 | 0.30 |",
-        "| wine | blocks | – | 0.9 |",
-        "",
-        "*`python -m b`, 2026-11-01, entered by hand; machine: 2 cores; seeds: 0.*",
-    ]
-
-
 def test_runs_are_named_once_in_a_section(store: Store) -> None:
     store(RECORDS)
     tables = [PAGE.replace("table: ways", f"table: {name}") for name in "abc"]
@@ -139,26 +116,11 @@ def test_runs_are_named_once_in_a_section(store: Store) -> None:
     [
         ({"results": "nothing"}, "docs/results/nothing.json cannot be read"),
         ({"where": {"method": "los"}}, "method = 'los'"),
-        (
-            {"where": {"method": "loss", "table": ["wine", "win"]}},
-            "no record of ways has table = 'win'",
-        ),
-        ({"missing": "", "rows": [{"label": "b", "where": {"rows": 30}}]}, "has rows = 30"),
-        (
-            {"missing": "", "rows": [{"label": "a", "where": WINE}, {"label": "b", "where": NONE}]},
-            "there are no records for .*'b'",
-        ),
         ({"where": {}}, "differ in method"),
-        ({"where": {}, "mean": ["method"]}, "differ in rows"),
         ({"cell": "{way:.2f}"}, "no records"),
         ({"cell": "{ways:.2x}"}, "cannot be filled"),
-        ({"labels": ["{tabel}"]}, "cannot be filled"),
         ({"cells": "{ways}"}, "unexpected keyword argument 'cells'"),
         ({"rows": [{"label": "b", "where": {"table": "bike"}, "missing": ""}]}, "table = 'bike'"),
-        (
-            {"where": {"method": ["loss", "blocks"], "rows": 3000}, "head": "{e}"},
-            "cannot be filled",
-        ),
     ],
 )
 def test_a_wrong_specification_is_named(store: Store, change: Any, reason: str) -> None:
@@ -179,14 +141,6 @@ def test_a_run_comes_back_as_it_was_stored(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
 
 
-@pytest.mark.parametrize(
-    "records", [[], {}, [1], [{"a": None}], [{"a": {"b": 1}}], [{"a": ["x"]}], [{"a": []}]]
-)
-def test_what_is_no_list_of_flat_records_is_not_stored(records: Any) -> None:
-    with pytest.raises(ValueError, match="record"):
-        StoredRun("c", "d", "m", "s", records=records, versions={})
-
-
 def test_a_command_that_fails_stores_nothing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -200,19 +154,12 @@ def test_a_command_that_fails_stores_nothing(
 
 def test_records_of_a_plan() -> None:
     line = {"method": "sis", "tables": 4, "cells": [{"found": 0.5}]}
+    cell = {"epsilon": 2.0, "expected": 0.2, "quality": {"half_width": None, "above_chance": 0.7}}
+    model = {"tables": 3, "without_privacy": 0.3, "cells": [cell]}
     plan = {"command": "plan", "epsilons": [2.0], "chance_level": 0.1, "lines": [line]}
-    selections = [
+    assert stored.records_of({**plan, "model": model}) == [
         {"line": "sis", "tables": 4, "epsilon": 2.0, "found": 0.5},
         {"line": "chance level", "epsilon": 2.0, "found": 0.1},
-    ]
-    assert stored.records_of({**plan, "model": None}) == selections
-    quality = {"half_width": None, "above_chance": 0.7}
-    cell = {"epsilon": 2.0, "expected": 0.2, "quality": quality}
-    model = {"tables": 3, "without_privacy": 0.3, "cells": [cell]}
-    assert stored.records_of({**plan, "model": model}) == [
-        *selections,
         {"line": "model", "tables": 3, "epsilon": 2.0, "expected": 0.2, "above_chance": 0.7},
         {"line": "model without privacy", "epsilon": 2.0, "expected": 0.3},
     ]
-    late = {**line, "cells": []}
-    assert stored.records_of({**plan, "lines": [late], "model": None}) == selections[1:]

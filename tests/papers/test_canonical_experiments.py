@@ -12,17 +12,11 @@ import pytest
 from mipselect.mechanisms import JointExponential, Peeling
 from mipselect_papers.canonical.counts import (
     EVENT_METRICS,
-    JOINT,
     METHODS,
-    SIMILAR,
-    THRESHOLD,
     Counts,
     Zipf,
 )
 from mipselect_papers.canonical.laws import EVENTS, ends, joint_event, peeled_shares
-from mipselect_papers.catalogue import experiment_named
-from mipselect_papers.claims import NOT_SEEN, SEEN
-from mipselect_papers.experiment import Place, Results
 from mipselect_papers.sources import SCORES, DataSource
 
 SCORES_OF_SEVEN = {
@@ -71,14 +65,6 @@ def test_draws_of_peeling_against_its_law(epsilon: float) -> None:
         assert abs(share - chance) < 4.0 * math.sqrt(chance * (1.0 - chance) / 20_000)
 
 
-def test_items_out_of_reach_are_left_out_and_the_best_are_certain() -> None:
-    scores = np.append([9.0, 8.0, 8.0], np.zeros(10_000))
-    shares = peeled_shares(scores, 2, 1e3, 0.5, 2000, 0)
-    # The first, and one of two that are alike.
-    assert abs(shares["TOP"] - 0.5) < 4.0 * math.sqrt(0.25 / 2000)
-    assert shares["GOOD"] == 1.0
-
-
 @pytest.fixture
 def one_table(tmp_path: Path) -> DataSource:
     np.save(tmp_path / "mine.npy", np.floor(900.0 / np.arange(1, 41)))
@@ -96,18 +82,3 @@ def test_every_mechanism_has_every_event(one_table: DataSource) -> None:
         for method in METHODS:
             top, great, good = (by_event[method, metric.key] or 0.0 for metric in EVENT_METRICS)
             assert 0.0 < top <= great + 1e-9 <= good + 2e-9 <= 1.0 + 3e-9
-
-
-@pytest.mark.parametrize(
-    ("joint", "verdict"), [(1.9, SEEN), (1.0 / 1.9, SEEN), (2.1, NOT_SEEN), (1.0 / 2.1, NOT_SEEN)]
-)
-def test_similar_is_a_factor_of_two(joint: float, verdict: str) -> None:
-    (claim,) = [
-        claim
-        for claim in experiment_named("canonical-thresholds").claims
-        if "very similar" in claim.text
-    ]
-    assert f"a factor {SIMILAR:g}" in claim.text
-    places = (("canonical", 1.0), (JOINT, joint))
-    readings = [(Place("mine", name, THRESHOLD.key, 10.0), value) for name, value in places]
-    assert claim.judged(Results.of(readings, [])).verdict == verdict

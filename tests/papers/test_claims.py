@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mipselect_papers.catalogue import EXPERIMENTS, experiment_named
+from mipselect_papers.catalogue import experiment_named
 from mipselect_papers.claims import (
     IN_PART,
     NOT_SEEN,
@@ -22,10 +22,8 @@ from mipselect_papers.claims import (
     Somewhere,
 )
 from mipselect_papers.experiment import (
-    Middle,
     Place,
     Results,
-    clearly_above,
     mean_of,
     median_of,
 )
@@ -98,13 +96,6 @@ def test_verdicts(claim: Claim, lines: Mapping[str, Any], verdict: str) -> None:
     assert claim.judged(results(lines)).verdict == verdict
 
 
-def test_evidence_says_where() -> None:
-    assert "ahead at 1, level at 0, behind at 1 of 2" in ahead().judged(results(CROSSING)).evidence
-    assert "a step back at 3" in RISES.judged(results({"a": [0.1, 0.95, 0.9]})).evidence
-    place = Somewhere("", ahead()).judged(results(CROSSING)).evidence
-    assert "at 1 of 2 places; first b, 2: 1 against 0.5" in place
-
-
 def test_means_leave_out_no_answer_and_medians_count_it_as_the_worst() -> None:
     mean = mean_of([1.0, 3.0, None])
     assert mean is not None
@@ -135,63 +126,6 @@ def test_a_median_lies_between_two_of_the_values_with_95_percent() -> None:
     assert few is not None
     assert few.interval == (-math.inf, math.inf)
     assert str(few) == "3 [?]"
-
-
-def test_intervals_that_overlap_decide_nothing() -> None:
-    one, other = Middle(0.76, None, 10, (0.3, 0.8)), Middle(0.05, None, 10, (-0.4, 0.31))
-    assert not clearly_above(one, other)
-    assert clearly_above(one, Middle(0.05, None, 10, (-0.4, 0.29)))
-    assert not clearly_above(one, Middle(0.05, None, 10, (-0.4, 0.29)), margin=0.02)
-    # The same medians, as if they had no error, would have decided.
-    assert clearly_above(Middle(0.76, None, 10), Middle(0.05, None, 10))
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "verdict", "words"),
-    [
-        ([0.1, 0.5, 0.9], [0.3, 0.3, 0.3], SEEN, "b: ahead from 2 on"),
-        ([0.1, 0.9, 1.0], [0.3, 0.3, 1.0], SEEN, "b: ahead from 2 on, level at 3"),
-        ([0.9, 0.5, 0.1], [0.3, 0.3, 0.3], NOT_SEEN, "b: behind from 3 on"),
-        ([0.9, 0.3, 0.3], [0.3, 0.3, 0.3], SEEN, "b: ahead from 1 on, level at 2, 3"),
-        ([0.3, 0.3, 0.3], [0.3, 0.3, 0.3], OPEN, "b: level everywhere"),
-    ],
-)
-def test_ahead_in_the_end_is_where_they_differ_last(
-    a: list[float], b: list[float], verdict: str, words: str
-) -> None:
-    found = AheadInTheEnd("", "m", "a", ("b",)).judged(results({"a": a, "b": b}))
-    assert (found.verdict, found.evidence) == (verdict, words)
-
-
-SPANS = {
-    ("sis-accuracy", "christensen"): (1.0, 10.0),
-    ("sis-accuracy", "sorlie"): (1.0001, 20.0),
-    ("sis-accuracy", "yeoh"): (2.0001, 20.0),
-    ("sis-synth", "Synth"): (10.0001, 20.0),
-    ("kendall-regression", "k = 5"): (5, 5),
-}
-"""Where the papers say where: figures 2 to 5 of DP-SIS by ε, figures 1 and 2 of DPKendall by k."""
-
-
-def test_no_claim_has_a_span_that_its_paper_does_not_name() -> None:
-    """The integer programming paper says "for large enough n", and no n."""
-    found = {
-        (experiment.name, claim.text): claim.span
-        for experiment in EXPERIMENTS
-        for claim in (getattr(claim, "ahead", claim) for claim in experiment.claims)
-        if isinstance(claim, Ahead) and claim.span is not None
-    }
-    for (name, text), span in found.items():
-        named = [s for (where, word), s in SPANS.items() if where == name and word in text]
-        assert named == [span], (name, text)
-    assert {name for name, _ in found} == {name for name, _ in SPANS}
-    for name in ("mip-1a", "mip-1b", "mip-1b-large", "mip-prediction", "mip-size", "mip-large",
-                 "mip-very-large"):  # fmt: skip
-        claims = experiment_named(name).claims
-        assert sum("for large enough n" in claim.text for claim in claims) >= 2
-        for claim in claims:
-            assert isinstance(claim, AheadInTheEnd) == ("for large enough n" in claim.text)
-            assert "or more" not in claim.text
 
 
 @pytest.mark.parametrize(

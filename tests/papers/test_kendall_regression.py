@@ -12,7 +12,7 @@ from sklearn.metrics import r2_score
 
 from mipselect.privacy.guarantee import Guarantee
 from mipselect_papers import kendall as kendall_regression
-from mipselect_papers.claims import IN_PART, NOT_SEEN, OPEN, SEEN, Ahead
+from mipselect_papers.claims import OPEN, SEEN, Ahead
 from mipselect_papers.experiment import DataSeed, Place, Results
 from mipselect_papers.kendall import (
     EPSILON,
@@ -25,11 +25,9 @@ from mipselect_papers.kendall import (
     TOP_TWO,
     WITH_RANGES,
     KnownRanges,
-    fewer,
     known_range,
     non_private,
     ranks,
-    signs,
     split,
     table_of,
 )
@@ -82,13 +80,6 @@ def test_known_ranges_are_on_the_splits_of_the_others(source: DataSource) -> Non
         assert reading.value == pytest.approx(r2_score(rows.y_test, y_middle + y_half * predicted))
 
 
-def test_ranges_leave_out_one_in_fifty_and_bear_a_constant_column() -> None:
-    values = np.column_stack([np.arange(101.0), np.full(101, 3.0)])
-    middle, half = known_range(values)
-    assert middle.tolist() == [50.0, 3.0]
-    assert half.tolist() == [49.0, 1.0]
-
-
 def test_every_pipeline_with_ranges_spends_epsilon_once_under_replace_one(
     source: DataSource,
 ) -> None:
@@ -139,22 +130,3 @@ def test_what_the_errors_of_medians_leave_open_is_not_counted_as_decided() -> No
     assert (
         Ahead("", POSITIVE.key, "Tukey", ("K-BAS",)).judged(Results(ranks(results))).verdict == SEEN
     )
-
-
-def test_fewer_tables_and_signs_are_decided_by_the_errors() -> None:
-    sure, unsure = {"BAS": (0.5, 0.6)}, {"BAS": (-0.2, 0.3)}
-
-    def at_ten(numbers: dict[str, tuple[float, float]]) -> Results:
-        both = {**medians({"one": sure}).middles, **medians({"one": numbers}, 10.0).middles}
-        return Results({**both, **ranks(Results(both))})
-
-    assert fewer(at_ten({"BAS": (-0.6, -0.5)})).verdict == SEEN
-    assert fewer(at_ten(unsure)).verdict == OPEN
-    assert fewer(at_ten(sure)).verdict == OPEN
-    assert fewer(medians({"one": sure})).verdict == OPEN
-    # Published: BAS 0.78 on cpu_act, -0.44 on bike_sharing_hour.
-    named = "cpu_act", "bike_sharing_hour"
-    assert signs(medians(dict.fromkeys(named, sure))).verdict == IN_PART
-    assert signs(medians({named[0]: sure, named[1]: unsure})).verdict == SEEN
-    assert signs(medians({named[1]: unsure})).verdict == OPEN
-    assert signs(medians({named[1]: sure})).verdict == NOT_SEEN

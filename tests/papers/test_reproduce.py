@@ -154,23 +154,6 @@ def test_an_interrupt_from_outside_ends_all_processes(pause: float, tmp_path: Pa
     assert not any(Path(f"/proc/{child}/exe").exists() for child in children)
 
 
-def test_repeats_can_follow_later(run: Run, tmp_path: Path) -> None:
-    run(*COPIES, "--repeats", "1", "--output", tmp_path / "made")
-    text = (tmp_path / "made" / "kendall-copies-quick.md").read_text()
-    assert "1 trial, draws of seed 0, data and splits of seed 0" in text
-    assert "kendall-copies --quick --repeats 1\n" in text
-    run(*COPIES, "--output", tmp_path / "made")
-    run(*COPIES, "--output", tmp_path / "whole")
-    assert files_of(tmp_path / "made") == files_of(tmp_path / "whole")
-
-
-@pytest.mark.deep
-def test_two_processes_find_the_same_as_one(run: Run, tmp_path: Path) -> None:
-    run(*COPIES, "--output", tmp_path / "one")
-    assert run(*COPIES, "--output", tmp_path / "two", "--jobs", "2").code == 0
-    assert files_of(tmp_path / "one") == files_of(tmp_path / "two")
-
-
 def test_without_matplotlib_there_are_tables_only(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -241,12 +224,6 @@ def test_bad_input_is_one_line_and_nothing_is_written(
     assert {path.name for path in tmp_path.iterdir()} == {"file", "empty"}
 
 
-def test_files_that_cannot_be_written_are_named_before_any_work(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "kendall-copies-quick.csv").mkdir()
-    run(*COPIES, "--output", tmp_path).failed_with(2, "kendall-copies-quick.csv", "no", "regular")
-    assert len(list(tmp_path.iterdir())) == 1
-
-
 def test_a_foreign_file_of_trials_is_left_alone(run: Run, tmp_path: Path) -> None:
     trials = tmp_path / "kendall-copies-quick.jsonl"
     mine = '{"format": "mipselect-trials-1"}'
@@ -254,26 +231,6 @@ def test_a_foreign_file_of_trials_is_left_alone(run: Run, tmp_path: Path) -> Non
         trials.write_text(line + "\n")
         run(*COPIES, "--output", tmp_path).failed_with(2, "line 1", "is no trial")
         assert trials.read_text() == line + "\n"
-
-
-@pytest.mark.parametrize(
-    ("array", "words"),
-    [
-        (np.zeros((5, 5)), "one vector of at least 12 numbers"),
-        (np.array([1.0] * 20 + [np.nan]), "one vector of at least 12 numbers"),
-        (np.array(["a"] * 20), "one vector of at least 12 numbers"),
-        (np.array([None] * 20), "cannot be read"),
-    ],
-)
-def test_a_table_of_another_shape_is_one_line(
-    run: Run, tmp_path: Path, array: Any, words: str
-) -> None:
-    np.save(tmp_path / "odd.npy", array)
-    arguments = ("canonical-thresholds", "--quick", "--data", tmp_path / "odd.npy")
-    outcome = run("reproduce", *arguments, "--output", tmp_path / "made", "--json")
-    assert outcome.code == 1
-    assert words in outcome.err.splitlines()[-1]
-    assert outcome.report["experiments"][0]["missing"]
 
 
 def test_other_tables_of_the_same_shape_will_do_and_are_sensitive(run: Run, tmp_path: Path) -> None:

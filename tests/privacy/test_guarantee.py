@@ -1,18 +1,24 @@
+"""Guarantees and releases: what they may hold, how they add up, how they read."""
+
 from __future__ import annotations
 
+import json
 import math
+from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
 from operator import add
+from typing import Any
 
 import mpmath
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mipselect.errors import InvalidInput, RelationMismatch
-from mipselect.privacy import Guarantee
+from mipselect.privacy import Guarantee, Release
 from mipselect.privacy.decimals import exact, round_down, round_up
 from mipselect.privacy.guarantee import _two_steps
 
@@ -153,3 +159,59 @@ def test_sums_agree_with_decimal_arithmetic(amounts: list) -> None:
 def test_rounding_is_to_the_cautious_side(value: Fraction) -> None:
     assert exact(round_down(value)) <= value <= exact(round_up(value))
     assert round_up(value) - round_down(value) <= 4 * math.ulp(float(value))
+
+
+PRIVATE = Release((1, 4), ("bmi", "s5"), Guarantee(1.0), "top-r", True)
+SEEDED = Release((1, 4), ("bmi", "s5"), Guarantee(1.0), "top-r", False)
+
+
+def test_a_private_release_reads_as_two_sentences() -> None:
+    assert str(PRIVATE) == (
+        "top-r selected bmi (1), s5 (4).\n"
+        "It is 1-differentially private (pure), replacing one row; no further condition."
+    )
+
+
+def test_it_is_ready_for_json() -> None:
+    assert json.loads(json.dumps(SEEDED.to_dict())) == {
+        "mechanism": "top-r",
+        "support": [1, 4],
+        "feature_names": ["bmi", "s5"],
+        "private": False,
+        "guarantee": {
+            "epsilon": 1.0,
+            "delta": 0.0,
+            "relation": "replace-one",
+            "conditions": [],
+            "private": False,
+        },
+    }
+
+
+def test_the_mark_of_a_seed_is_on_the_guarantee_too() -> None:
+    assert SEEDED.guarantee == replace(Guarantee(1.0), private=False)
+    assert not Release((1,), (), replace(Guarantee(1.0), private=False), "top-r", True).private
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"feature_names": (pa.chunked_array([[1.5, 2.5]]), pa.chunked_array([[1.5, 2.5]]))},
+        {"feature_names": (1.5, 2.5)},
+        {"feature_names": ("bmi", "s5\n1.5, 2.5")},
+        {"feature_names": ("bmi", "\x1b]0;owned\x07")},
+        {"feature_names": ("bmi", "5" * 201)},
+        {"feature_names": ("bmi",)},
+        {"feature_names": "b"},
+        {"mechanism": 1.5},
+        {"mechanism": "top-r\n[1.5, 2.5]"},
+        {"support": (1.5, 2.5)},
+        {"support": (-1, 2)},
+        {"guarantee": 1.0},
+        {"private": "yes"},
+    ],
+)
+def test_nothing_but_a_choice_can_leave_in_it(changes: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        replace(PRIVATE, **changes)
+    assert str(caught.value).isprintable()

@@ -14,7 +14,6 @@ from mipselect.search.options import SearchOptions
 from mipselect.search.setup import set_up
 from mipselect.search.strategies import Strategy
 from mipselect.search.tuning import Screening
-from tests.support.brute_force import SOLVERS, check_search
 from tests.support.designs import (
     LOSSES,
     of_classes,
@@ -24,7 +23,7 @@ from tests.support.designs import (
     random_loss_instance,
     with_loss,
 )
-from tests.support.searches import ENDLESS
+from tests.support.searches import ENDLESS, SOLVERS, check_search
 
 SHAPES = [(12, 2, 3, 2), (5, 8, 1, 2), (15, 4, 1, 1), (15, 4, 1, 3), (15, 4, 1, 4)]
 """Rows, columns, how often each of them is there, and the size: ties, few rows, extreme sizes."""

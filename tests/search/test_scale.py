@@ -18,9 +18,8 @@ from mipselect.search import mistake_levels, top_supports
 from mipselect.search.pool import SupportPool
 from mipselect.search.progress import Deadline, Run
 from mipselect.search.tuning import Screening
-from tests.support.brute_force import check_search
 from tests.support.designs import random_instance
-from tests.support.searches import supports_by
+from tests.support.searches import check_search, supports_by
 
 
 def holding(instance: Instance, memory: GramMemory) -> Instance:

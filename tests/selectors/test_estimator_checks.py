@@ -9,8 +9,7 @@ import pytest
 from sklearn.exceptions import SkipTestWarning
 from sklearn.utils.estimator_checks import check_estimator
 
-from mipselect.errors import ConditionNotMet
-from mipselect.selectors import ExponentialSelector, MistakesSelector, TopRSelector
+from mipselect.selectors import ExponentialSelector
 from tests.support.all_selectors import BOUNDS, NAMES, all_selectors
 
 
@@ -41,23 +40,3 @@ def test_a_choice_of_sizes_fails_only_by_wanting_two_columns() -> None:
     assert set(failed) <= {"check_fit2d_1feature"}
     for reason in failed.values():
         assert "sizes must be in 1..1" in f"{reason} {reason.__cause__}"
-
-
-def test_the_published_mistakes_selector_fails_only_by_refusing() -> None:
-    """The data of the checks have no gap, so that no guarantee holds on them."""
-    found = checked(MistakesSelector(1, random_state=0, **BOUNDS))
-    failed = [one for one in found if one["status"] == "failed"]
-    assert failed
-    for one in failed:
-        reason = one["exception"]
-        while reason.__cause__ is not None:
-            reason = reason.__cause__
-        assert isinstance(reason, ConditionNotMet), one["check_name"]
-
-
-def test_a_selector_with_classes_fails_only_by_wanting_two() -> None:
-    """The checks give y with three or more classes to every transformer."""
-    found = checked(TopRSelector(1, loss="hinge", random_state=0, **BOUNDS))
-    for one in found:
-        if one["status"] == "failed":
-            assert "two classes" in str(one["exception"]) + str(one["exception"].__cause__)

@@ -70,14 +70,6 @@ def test_the_law_is_that_of_the_mechanism_with_the_same_options(kind: Kind) -> N
     assert np.exp(logs).sum() == pytest.approx(1.0)
 
 
-@KINDS
-def test_the_number_is_not_used_where_sizes_are_given(kind: Kind) -> None:
-    X, y = data(p=4)
-    for number in (1, 3, 5):
-        selector = kind(number, sizes=[1, 2], **BOUNDS).fit(X, y)
-        assert selector.get_support().sum() in (1, 2)
-
-
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [

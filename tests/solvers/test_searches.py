@@ -13,14 +13,13 @@ from mipselect.problem.stored import load_instance
 from mipselect.search import mistake_levels
 from tests.soak.certificates import Liar, check, grouped_problem, problem
 from tests.support.back_ends import BY_PYOMO, back_ends
-from tests.support.brute_force import check_search
 from tests.support.designs import (
     DESIGNS,
     Design,
     random_grouped_instance,
     with_loss,
 )
-from tests.support.searches import ENDLESS, levels_by
+from tests.support.searches import ENDLESS, check_search, levels_by
 
 SLOW = ("cbc", "glpk", BY_PYOMO)
 """Each solve goes through Pyomo, or starts a process: fewer instances do."""

@@ -19,7 +19,6 @@ from mipselect.backends.discovery import known_solvers, solver_by_name
 from mipselect.backends.protocols import MipStatus
 from mipselect.errors import UnknownSolver
 from mipselect_solvers import gurobi, pyomo_models, scip
-from mipselect_solvers.pyomo_models import PyomoSolver
 from tests.support.back_ends import back_ends
 from tests.support.searches import levels_by
 from tests.support.wants import skip_for_want_of
@@ -129,22 +128,6 @@ def test_a_solver_of_continuous_models_is_of_no_use(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(pyomo_models, "interface_of", lambda name: Continuous())
     with pytest.raises(UnknownSolver, match="'pyomo:ipopt' cannot be used here: it takes no integ"):
         solver_by_name("pyomo:ipopt")
-
-
-def test_options_go_by_the_names_of_the_solver() -> None:
-    """The others are read by solvers that are here; those of CPLEX were tried by hand."""
-    cplex = PyomoSolver(name="cplex_direct").options
-    assert cplex.values(1e-4, 3.0, 2, 5) == {
-        "mip_tolerances_mipgap": 0.0,
-        "mip_tolerances_absmipgap": 1e-4,
-        "simplex_tolerances_feasibility": 1e-9,
-        "mip_tolerances_integrality": 1e-9,
-        "threads": 2,
-        "randomseed": 5,
-        "timelimit": 3.0,
-    }
-    assert not {"threads", "timelimit"} & set(cplex.values(1e-4, math.inf, None, 5))
-    assert PyomoSolver(name="elsewhere").options.values(1e-4, 3.0, 2, 5) == {}
 
 
 def test_what_an_interface_of_pyomo_raises_is_a_failure_in_its_words() -> None:
