@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import runpy
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -125,3 +127,42 @@ def test_the_table_of_packages_is_the_contract_of_their_imports() -> None:
     assert stated == [(len(layers) - k, name) for k, layer in enumerate(layers) for name in layer]
     here = {path.stem for path in PRODUCT.iterdir() if path.suffix == ".py" or path.is_dir()}
     assert {name for _, name in stated} == here - {"__init__", "__main__", "__pycache__"}
+
+
+def test_the_glossary_has_one_sentence_for_each_word() -> None:
+    page = Path(__file__).parents[1] / "docs" / "glossary.md"
+    rows = re.findall(r"^\| (\*.+?) \| (.+) \|$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    words = [word for word, _ in rows]
+    assert len(rows) >= 40
+    assert len(set(words)) == len(words)
+    for _, sentence in rows:
+        assert sentence.endswith(".")
+        assert ". " not in sentence
+
+
+SCRIPTS = sorted((Path(__file__).parent.parent / "examples").glob("plot_*.py"))
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_a_script_of_the_gallery_runs(
+    script: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("agg")
+    shown: list[object] = []
+    monkeypatch.setattr(pyplot, "show", lambda: shown.append(pyplot.gcf().axes))
+    monkeypatch.setattr(sys, "argv", [str(script)])
+    runpy.run_path(str(script), run_name="__main__")
+    assert shown
+    assert all(shown)
+    assert capsys.readouterr().out.strip()
+    pyplot.close("all")
+
+
+def test_they_begin_with_a_title() -> None:
+    assert SCRIPTS
+    for script in SCRIPTS:
+        text = script.read_text()
+        assert text.startswith('"""\n')
+        assert "mipselect_instances" not in text

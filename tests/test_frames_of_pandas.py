@@ -48,9 +48,8 @@ NAMES = list(estimators())
 def test_a_target_in_another_order_is_refused_before_it_is_paid_for(name: str, made: Any) -> None:
     ledger = Ledger(1.0, 1e-6)
     y = made(target()).sort_values("y") if made is pd.DataFrame else target().sort_values()
-    estimator = estimators(ledger)[name].set_params(**({"target": "y"} if "table" in name else {}))
     with pytest.raises(InvalidInput, match=r"at other places: .* y\.loc\[X\.index\]"):
-        estimator.fit(frame(), y)
+        estimators(ledger)[name].fit(frame(), y)
     assert ledger.spent.epsilon == 0.0
 
 
@@ -59,8 +58,7 @@ def test_what_the_refusal_advises_is_taken(name: str) -> None:
     X, y = frame(), target().sort_values()
     estimators()[name].fit(X, y.loc[X.index])
     estimators()[name].fit(X.loc[y.index], y)
-    named = {"target": "y"} if "table" in name else {}
-    estimators()[name].set_params(**named).fit(X, y.to_numpy())
+    estimators()[name].fit(X, y.to_numpy())
 
 
 BOUNDS = {"x_bound": 1.0, "y_bound": 1.0}
@@ -109,7 +107,7 @@ def test_labels_that_have_none_in_common_are_refused() -> None:
         PermuteAndFlipSelector(1).fit(X, accepted)
 
 
-@pytest.mark.parametrize("name", ["selector", "regressor", "pair"])
+@pytest.mark.parametrize("name", NAMES)
 def test_columns_like_identifiers_are_told_by_their_names(name: str) -> None:
     X = frame().set_axis(["a", "provnum"], axis=1)
     with pytest.warns(UsefulnessWarning, match="provnum of X looks like an identifier") as told:
@@ -120,7 +118,7 @@ def test_columns_like_identifiers_are_told_by_their_names(name: str) -> None:
         estimators()[name].fit(X.set_axis(["a", "b"], axis=1), target())
 
 
-@pytest.mark.parametrize("name", ["selector", "regressor", "pair"])
+@pytest.mark.parametrize("name", NAMES)
 def test_whole_numbers_as_labels_are_the_names_of_columns_unless_they_are_places(name: str) -> None:
     estimator, X, y = estimators()[name], frame(), target()
     for labels, names in (([1990, 2000], {"1990", "2000"}), ([0, 1], {"x0", "x1"})):
@@ -142,7 +140,7 @@ def test_weights_of_rows_are_refused_by_a_name_that_was_written(name: str) -> No
     assert str(refused.value).startswith(f"{type(estimator).__name__}.fit takes X and y")
 
 
-@pytest.mark.parametrize("name", ["selector", "regressor", "pair"])
+@pytest.mark.parametrize("name", NAMES)
 def test_a_target_among_the_columns_is_told_once(name: str) -> None:
     X, y = frame(), target().rename("a")
     with pytest.warns(UsefulnessWarning) as told:
@@ -158,7 +156,7 @@ def test_a_target_among_the_columns_is_told_once(name: str) -> None:
 
 
 @pytest.mark.parametrize("kept", [pd.DataFrame, np.asarray])
-@pytest.mark.parametrize("name", [name for name in NAMES if "table" not in name])
+@pytest.mark.parametrize("name", NAMES)
 def test_na_among_objects_is_a_missing_value(name: str, kept: Any) -> None:
     X = frame().astype(object)
     X.iloc[3, 1] = pd.NA

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,87 +25,53 @@ def kind(value: object) -> str:
     return type(value).__name__
 
 
-@pytest.mark.parametrize("value", [1, 0.5, np.float32(0.5), np.int64(3), Fraction(1, 3)])
-def test_real_numbers_become_floats(value: float) -> None:
-    assert type(v.checked_positive(value, "a")) is float
-    assert v.checked_positive(value, "a") == float(value)
+NUMBERS = [True, np.True_, "1", None, 1j, Decimal(1), [1.0], np.ones(1), math.nan, HUGE]
+REFUSED: list[tuple[Callable[[Any], object], list[Any], str]] = [
+    (lambda x: v.checked_positive(x, "width"), [*NUMBERS, math.inf, 0, -1, Fraction(1, HUGE)],
+     "width must be a finite number > 0, got "),
+    (lambda x: v.checked_integer(x, "steps", 1, 6), [*NUMBERS, 2.0, np.float64(2), 0, 7, -HUGE],
+     r"steps must be an integer in 1\.\.6, got "),
+    (lambda x: v.checked_integer(x, "a", 1), [0], "a must be an integer ≥ 1, got 0"),
+    (lambda x: v.checked_nonnegative(x, "it"), [-1e-300, math.inf], "it must be"),
+    (lambda x: v.checked_tolerance(x, "it"), [True, math.inf], "it must be"),
+    (lambda x: v.checked_time_limit(x, "it"), [True, math.nan, 0.0], "it must be"),
+    (lambda x: v.checked_share(x, "it", closed=True), [1.1, True], "it must be"),
+    (lambda x: v.checked_share(x, "it", closed=False), [0.0, 1.0, 1 - Fraction(1, HUGE)], "it"),
+    (lambda x: v.checked_scale(x, "a"), [9e-26, 5e-324, 1.1e25, 1e308],
+     r"a must lie between 1e-25 and 1e\+25, got"),
+    (lambda x: v.checked_choice(x, "which", ["a", "b"]), ["c", None, ["a"]],
+     "which must be 'a' or 'b'"),
+    (lambda x: v.checked_name(x, "the name"),
+     ["", "a" * 201, "a\nb", ESCAPE, "a\u202eb", "\ud800", 3, None, b"a"], "the name must be"),
+    (lambda x: a.checked_support(x, 2, 4),
+     [[1], [1, 1], [1, 4], [-1, 1], [1.0, 2.0], ["a", "b"], None], "a support is 2"),
+    (lambda x: a.checked_items(x, 2, 4), [[1], [1, 1], [1, 4], None], "an outcome is 2"),
+    (lambda x: a.checked_index(x, 4), [4, -1, 1.0, [1], None], "an outcome is an index"),
+    (lambda x: a.checked_sensitivity_of_draws(x, 2), [[1.0], 1.0, [[1.0, 2.0]]],
+     "must be 2 numbers, one for each draw, got"),
+    (lambda x: a.checked_sensitivity_of_draws([1.0, x], 2), [0.0, True, HUGE, 9e-251, "1"],
+     "a sensitivity must"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "value",
-    [True, np.True_, "1", None, 1j, Decimal(1), [1.0], np.ones(1), math.nan, math.inf, HUGE, 0, -1],
-    ids=kind,
-)
-def test_what_is_no_positive_number_is_refused(value: object) -> None:
-    with pytest.raises(InvalidInput, match="width must be a finite number > 0, got "):
-        v.checked_positive(value, "width")  # type: ignore[arg-type]
+@pytest.mark.parametrize(("check", "wrong", "words"), REFUSED)
+def test_what_is_wrong_is_refused(
+    check: Callable[[Any], object], wrong: list[Any], words: str
+) -> None:
+    for value in wrong:
+        with pytest.raises(InvalidInput, match=words):
+            check(value)
 
 
-def test_a_fraction_that_no_float_holds_is_not_above_zero() -> None:
-    with pytest.raises(InvalidInput):
-        v.checked_positive(Fraction(1, HUGE), "a")
-    with pytest.raises(InvalidInput):
-        v.checked_share(1 - Fraction(1, HUGE), "a", closed=False)
-
-
-def test_ranges() -> None:
-    assert v.checked_nonnegative(0, "a") == 0.0
-    assert v.checked_share(1, "a", closed=True) == 1.0
-    assert v.checked_time_limit(math.inf) == math.inf
-    for check, value in [
-        (v.checked_nonnegative, -1e-300),
-        (v.checked_tolerance, True),
-        (v.checked_tolerance, math.inf),
-        (v.checked_time_limit, True),
-        (v.checked_time_limit, math.nan),
-        (v.checked_time_limit, 0.0),
-        (v.checked_epsilon, 0.0),
-    ]:
-        with pytest.raises(InvalidInput, match="it must be"):
-            check(value, "it")
-    for closed, value in [(True, 1.1), (False, 1.0), (False, 0.0), (True, True)]:
-        with pytest.raises(InvalidInput, match="gamma"):
-            v.checked_share(value, "gamma", closed=closed)
-
-
-@pytest.mark.parametrize(
-    "value", [True, 2.0, "2", None, np.float64(2), 0, 7, HUGE, -HUGE], ids=kind
-)
-def test_what_is_no_integer_in_range_is_refused(value: object) -> None:
-    with pytest.raises(InvalidInput, match=r"steps must be an integer in 1\.\.6, got "):
-        v.checked_integer(value, "steps", 1, 6)  # type: ignore[arg-type]
-
-
-def test_integers() -> None:
-    assert type(v.checked_integer(np.uint8(3), "a", 0)) is int
+def test_what_is_right_is_taken_as_it_is() -> None:
+    for value in (1, 0.5, np.float32(0.5), np.int64(3), Fraction(1, 3)):
+        assert type(v.checked_positive(value, "a")) is float
+        assert v.checked_positive(value, "a") == float(value)
     assert v.checked_integer(HUGE, "a", 0) == HUGE
-    with pytest.raises(InvalidInput, match="a must be an integer ≥ 1, got 0"):
-        v.checked_integer(0, "a", 1)
-
-
-def test_scales_keep_away_from_the_ends_of_floats() -> None:
-    for value in (1e-25, 1, 1e25):
-        assert v.checked_scale(value, "a") == value
-    for value in (9e-26, 5e-324, 1.1e25, 1e308):
-        with pytest.raises(InvalidInput, match=r"a must lie between 1e-25 and 1e\+25, got"):
-            v.checked_scale(value, "a")
-    with pytest.raises(InvalidInput, match="finite number > 0"):
-        v.checked_scale(0.0, "a")
-
-
-def test_choices() -> None:
-    assert v.checked_choice("b", "which", ["a", "b"]) == "b"
-    for wrong in ("c", None, ["a"]):
-        with pytest.raises(InvalidInput, match="which must be 'a' or 'b'"):
-            v.checked_choice(wrong, "which", ["a", "b"])  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    "name", ["", "a" * 201, "a\nb", ESCAPE, "a\u202eb", "\ud800", 3, None, b"a"]
-)
-def test_names_are_short_printable_texts(name: object) -> None:
-    with pytest.raises(InvalidInput, match="the name must be"):
-        v.checked_name(name, "the name")  # type: ignore[arg-type]
+    assert type(v.checked_integer(np.uint8(3), "a", 0)) is int
+    assert a.checked_support(np.array([3, 1]), 2, 4) == (1, 3)
+    assert a.checked_items([3, 1], 2, 4) == (3, 1)
+    assert a.checked_index(np.int8(3), 4) == 3
 
 
 def test_names() -> None:
@@ -120,20 +87,6 @@ def test_names() -> None:
     ]:
         with pytest.raises(InvalidInput, match=message):
             v.checked_feature_names(names, 2)  # type: ignore[arg-type]
-
-
-def test_indices() -> None:
-    assert a.checked_support(np.array([3, 1]), 2, 4) == (1, 3)
-    assert a.checked_items([3, 1], 2, 4) == (3, 1)
-    assert a.checked_index(np.int8(3), 4) == 3
-    for wrong in ([1], [1, 1], [1, 4], [-1, 1], [1.0, 2.0], ["a", "b"], None):
-        with pytest.raises(InvalidInput, match="a support is 2"):
-            a.checked_support(wrong, 2, 4)  # type: ignore[arg-type]
-        with pytest.raises(InvalidInput, match="an outcome is 2"):
-            a.checked_items(wrong, 2, 4)  # type: ignore[arg-type]
-    for wrong in (4, -1, 1.0, [1], None):
-        with pytest.raises(InvalidInput, match="an outcome is an index"):
-            a.checked_index(wrong, 4)  # type: ignore[arg-type]
 
 
 def test_scores_are_read_without_rounding_or_refused() -> None:
@@ -164,16 +117,6 @@ def test_sensitivities_are_in_the_range_where_quotients_neither_overflow_nor_van
     for wrong in bad:
         with pytest.raises(InvalidInput, match="sensitivities must be"):
             a.checked_sensitivities(wrong, 2)
-
-
-def test_sensitivities_of_draws_are_one_for_each_and_above_zero() -> None:
-    assert a.checked_sensitivity_of_draws(np.array([1, 2]), 2) == (1.0, 2.0)
-    for wrong in ([1.0], 1.0, [[1.0, 2.0]]):
-        with pytest.raises(InvalidInput, match="must be 2 numbers, one for each draw, got"):
-            a.checked_sensitivity_of_draws(wrong, 2)  # type: ignore[arg-type]
-    for value in (0.0, True, math.nan, HUGE, 9e-251, "1"):
-        with pytest.raises(InvalidInput, match="a sensitivity must"):
-            a.checked_sensitivity_of_draws([1.0, value], 2)  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import math
+from importlib import import_module
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,13 +21,7 @@ from mipselect_papers.experiment import DataSeed, Reading, Recipe
 from mipselect_papers.heterogeneous import ConstantScores, RandomScores
 from mipselect_papers.kendall import Copies
 from mipselect_papers.mip import setting as mip_setting
-from mipselect_papers.mip.prediction import (
-    ADASSP,
-    AS_ITS_CODE,
-    CLIPPED,
-    NON_PRIVATE,
-    Prediction,
-)
+from mipselect_papers.mip.prediction import ADASSP, AS_ITS_CODE, CLIPPED, NON_PRIVATE, Prediction
 from mipselect_papers.mip.setting import (
     EXACT,
     MCMC,
@@ -40,6 +37,7 @@ from mipselect_papers.mip.setting import (
 )
 from mipselect_papers.sis.accuracy import OnSynth
 from mipselect_papers.sis.figures import PICKED, Instability
+from public_names import MODULES
 
 ROWS = (
     "Figure 1a",
@@ -230,3 +228,39 @@ def test_copies_return_under_the_mean_and_not_under_the_maximum() -> None:
     assert value(readings, "mean, as published", "both", 2.0) == 0.0
     assert value(readings, "mean, as published", "both", 4.0) == 1.0
     assert value(readings, "maximum", "both", 4.0) == 0.0
+
+
+FOLDER = Path(__file__).parents[2]
+
+FOR_COMMANDS = ("mipselect.cli.extension", "mipselect.pictures")
+
+STILL_PRIVATE = {
+    ("mipselect.mechanisms.noise.noise", "Noise"),
+    ("mipselect.mechanisms.noise.noise", "noise_named"),
+    ("mipselect.mechanisms.scores.joint", "Crossings"),
+    ("mipselect.mechanisms.supports.propose_test_release", "exceeds_condition"),
+    ("mipselect.selectors.lasso_ballots", "lasso_ballot"),
+}
+"""A name that has become public, or is used no longer, leaves this list."""
+
+
+def test_what_is_used_is_public() -> None:
+    public = {(module, name) for module in (*MODULES, *FOR_COMMANDS) for name in _listed(module)}
+    assert _used() - public == STILL_PRIVATE
+
+
+def _listed(module: str) -> list[str]:
+    return list(import_module(module).__all__)
+
+
+def _used() -> set[tuple[str, str]]:
+    """Module and name of everything that papers/ takes from mipselect."""
+    return {
+        (node.module or "", alias.name)
+        for path in (FOLDER / "papers").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom)
+        and node.level == 0
+        and (node.module or "").split(".")[0] == "mipselect"
+        for alias in node.names
+    }

@@ -13,6 +13,7 @@ import pytest
 
 from mipselect import Instance
 from mipselect.losses import HuberLoss
+from mipselect.restricted import box_dual
 from mipselect.restricted.box_dual import PreparedBoxDual
 from mipselect.restricted.certified import BoxDual
 from mipselect.restricted.features import Features
@@ -20,6 +21,7 @@ from mipselect.restricted.fenchel import FenchelBounds, squared_products
 from mipselect.restricted.grouping import FenchelFeatures
 from mipselect.restricted.one_more import _Start
 from mipselect.restricted.row_tops import streamed_row_tops
+from tests.soak.exact_values import LOSSES, ExactProblem, exact_loss, failures_of, near_copies
 
 SEEDS = range(60)
 
@@ -138,3 +140,49 @@ def test_the_largest_products_of_one_row() -> None:
         for j in range(8):
             products = sorted(Fraction(x) * Fraction(row[j]) for x in np.delete(row, j))
             assert all(a >= b for a, b in zip(exact(tops[j]), products[::-1], strict=True))
+
+
+TINY_RESPONSES = [165, 252]
+"""Seeds of responses far below their bound: 1/y overflowed."""
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_hostile_problems_against_the_exact_optimum(loss: str) -> None:
+    for seed in [0, 1, 2, *(TINY_RESPONSES if loss == "quantile" else [])]:
+        assert failures_of(loss, seed) == []
+
+
+@pytest.mark.parametrize(
+    ("loss", "seeds"), [("quantile", [1, 26, 36, 74, 111]), ("hinge", [10, 17, 74, 89])]
+)
+def test_nearly_equal_columns_need_no_second_opinion(
+    loss: str, seeds: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Axes in which G loses directions, and points that are not in the ball yet, stopped it."""
+
+    def refused(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(box_dual, "solve_by_clarabel", refused)
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        instance = near_copies(rng, loss)
+        instance.objectives(
+            [rng.permutation(instance.p)[: instance.support_size] for _ in range(2)]
+        )
+
+
+def test_the_judge_knows_one_row_in_closed_form() -> None:
+    """|y - xβ|/2 with |β| ≤ r: β = r where xr < y; the dual point ½ proves it."""
+    problem = ExactProblem(
+        np.array([[2.0]]), np.array([9.0]), exact_loss("quantile(0.5)"), 4.0, 3.0
+    )
+    with mpmath.workdps(60):
+        assert abs(problem.above(np.array([0.25])) - (4.25 + 0.125)) < 1e-50
+        assert abs(problem.below(np.array([0.5])) - (4.5 - 0.125)) < 1e-50
+        assert problem.below(np.array([7.0])) == problem.below(np.array([0.5]))
+
+
+def test_squares_that_underflow_are_rounded_up() -> None:
+    square = squared_products(np.array([[1e-170]]), np.array([[1e-10]]), np.array([1e-10]))
+    assert square[0, 0] >= 1e-307 * 0.2

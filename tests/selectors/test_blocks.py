@@ -9,17 +9,12 @@ import pytest
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
-from mipselect import BlockScores, ExponentialMechanism, Instance
-from mipselect.errors import InvalidInput, RelationMismatch
-from mipselect.privacy import Ledger
+from mipselect import ExponentialMechanism, Instance
+from mipselect.errors import InvalidInput
 from mipselect.selectors import (
     ExponentialSelector,
-    KendallSelector,
-    MCMCSelector,
     MistakesSelector,
     PermuteAndFlipSelector,
-    SampleAggregateSelector,
-    SISSelector,
     TopRSelector,
 )
 
@@ -64,50 +59,6 @@ def test_the_law_is_that_of_the_instance_with_the_partitions_of_the_random_state
     assert unseeded != plain.mechanism(X, y).instance.problem.blocks
 
 
-def test_the_loss_follows_from_what_is_given() -> None:
-    assert ExponentialSelector().asked_score is None
-    assert ExponentialSelector(score="loss").asked_score == "loss"
-    assert ExponentialSelector(score="blocks", ridge=2.0).asked_score == "blocks"
-    given: list[dict[str, Any]] = [{name: 1.0} for name in BOUNDS]
-    for options in (*given, {"intercept": True}, {"loss": "hinge"}):
-        assert ExponentialSelector(**options).asked_score == "loss"
-
-
-@pytest.mark.parametrize(
-    ("kind", "options", "score"),
-    [
-        (ExponentialSelector, {}, "block-r2"),
-        (PermuteAndFlipSelector, {}, "block-r2"),
-        (PermuteAndFlipSelector, {"sizes": [2]}, "block-r2"),
-        (PermuteAndFlipSelector, {"sizes": [1, 2]}, "blocks"),
-        (PermuteAndFlipSelector, {"block_rows": 4}, "blocks"),
-        (PermuteAndFlipSelector, {"block_rows": 5}, "block-r2"),
-        (PermuteAndFlipSelector, {"score": "blocks", "coef_bound": 0.3}, "blocks"),
-        (ExponentialSelector, BOUNDS, "loss"),
-    ],
-)
-def test_r2_within_blocks_is_the_default_where_supports_can_be_listed(
-    kind: type[Any], options: dict[str, Any], score: str
-) -> None:
-    X, y = table()
-    law = kind(2, random_state=1, **options).mechanism(X, y)
-    assert law.instance.problem.score == score
-    if score == "block-r2":
-        blocks = law.instance.problem.blocks
-        same = BlockScores(
-            X,
-            y,
-            support_size=2,
-            partition_seed=blocks.seed,
-            block_rows=options.get("block_rows"),
-        )
-        assert law.instance.counts.tolist() == same.counts.tolist()
-    many = np.random.default_rng(0).standard_normal((400, 60))
-    if score == "block-r2":
-        law = kind(5, random_state=1, **{**options, "sizes": None}).mechanism(many, many[:, 0])
-        assert law.instance.problem.score == "blocks"
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -133,23 +84,3 @@ def test_score_is_a_parameter_that_scikit_learn_does_not_call() -> None:
         _ = selector.score
     X, y = table()
     assert make_pipeline(ExponentialSelector(2, epsilon=9.0)).fit_transform(X, y).shape[1] == 2
-
-
-def test_a_ledger_pays_under_replace_one_only() -> None:
-    X, y = table()
-    selector = ExponentialSelector(2)
-    with pytest.raises(RelationMismatch):
-        selector.set_params(ledger=Ledger(9.0, relation="add-remove")).fit(X, y)
-
-
-def test_methods_of_rows_say_that_blocks_are_none() -> None:
-    X, y = table()
-    bounds = {"x_bound": 1.0, "y_bound": 1.0}
-    methods = [KendallSelector(1), SampleAggregateSelector(1), SISSelector(1, **bounds)]
-    methods.append(MCMCSelector(1, coef_bound=1.0, **bounds))
-    sums = Instance.from_blocks(X, y, support_size=1)
-    for method in methods:
-        with pytest.raises(InvalidInput, match="these data are sums over blocks of rows: give it"):
-            method.on(sums)
-        with pytest.raises(InvalidInput, match="a BlockScores has scores of supports: give it the"):
-            method.on(BlockScores(X, y, support_size=1))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import warnings
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,14 +12,16 @@ import pytest
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.linear_model import LinearRegression
+from sklearn.exceptions import SkipTestWarning
+from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.estimator_checks import check_estimator
 
 from mipselect import Ledger, MipselectError
 from mipselect.errors import BudgetExceeded, InvalidInput
-from mipselect.selectors import TopRSelector
-from tests.support.all_selectors import NAMES, all_selectors
+from mipselect.selectors import ExponentialSelector, TopRSelector
+from tests.support.all_selectors import BOUNDS, NAMES, all_selectors
 
 
 def data(n: int = 40, p: int = 5) -> tuple[pd.DataFrame, np.ndarray]:
@@ -254,3 +258,85 @@ def test_units_of_its_own_take_any_bound(name: str, bound: float) -> None:
     scaled = all_selectors(2)[name].set_params(x_bound=bound).mechanism(X * bound, Y)
     for outcome in ((0, 1), (1, 3)):
         assert usual.log_probability(outcome) == scaled.log_probability(outcome)
+
+
+GROUPS = [[3, 0, 5], [1], [6, 2], [8]]
+
+
+def table(n: int = 80) -> tuple[np.ndarray, np.ndarray]:
+    X = np.random.default_rng(0).normal(size=(n, 9))
+    return X, 0.5 * X[:, 3] - 0.4 * X[:, 5] + 0.2 * X[:, 2] + 0.3 * X[:, 4]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_mask_is_of_columns_and_the_release_of_features(name: str) -> None:
+    X, y = table()
+    columns = {"groups": GROUPS, "always": [4, 7]}
+    selector = all_selectors(2, random_state=1, **columns)[name].fit(X, y)
+    names = ("x3+x0+x5", "x1", "x6+x2", "x8")
+    chosen = selector.release_.support
+    assert selector.release_.feature_names == tuple(names[j] for j in chosen)
+    kept = {c for j in chosen for c in GROUPS[j]} | {4, 7}
+    assert set(selector.get_support(indices=True)) == kept
+    assert selector.get_support().shape == (9,)
+    np.testing.assert_array_equal(selector.transform(X), X[:, sorted(kept)])
+    assert selector.get_feature_names_out().tolist() == [f"x{c}" for c in sorted(kept)]
+    again = clone(selector).fit(X, y)
+    assert again.release_ == selector.release_
+    assert make_pipeline(clone(selector), Ridge()).fit(X, y).predict(X).shape == (80,)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_wrong_with_groups(name: str) -> None:
+    X, y = table()
+    for count, columns, message in (
+        (5, {"groups": GROUPS, "always": [4, 7]}, "n_features_to_select must be .* in 1..4"),
+        (1, {"groups": GROUPS}, r"column 4 \(x4\) is in no group"),
+        (1, {"groups": [*GROUPS, [4, 7, 1]]}, r"column 1 \(x1\) is in groups\[1\] and in"),
+        (1, {"always": ["age"]}, r"always\[0\]: there is no column 'age'"),
+        (1, {"always": list(range(9))}, "nothing to choose from"),
+    ):  # fmt: skip
+        with pytest.raises(InvalidInput, match=message):
+            all_selectors(count, **columns)[name].fit(X, y)
+
+
+def test_one_column_a_feature_is_what_it_was() -> None:
+    X, y = table()
+    for name in NAMES:
+        options: dict[str, Any] = {"random_state": 3}
+        plain = all_selectors(3, **options)[name].fit(X, y)
+        grouped = all_selectors(3, groups=[[j] for j in range(9)], **options)[name].fit(X, y)
+        assert plain.release_ == grouped.release_
+        turned = all_selectors(3, groups=[[8 - j] for j in range(9)], **options)[name].fit(X, y)
+        assert set(turned.release_.feature_names) == {
+            f"x{j}" for j in turned.get_support(indices=True)
+        }
+
+
+def checked(estimator: Any) -> list[dict[str, Any]]:
+    """What became of each check, but for those that cannot run here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SkipTestWarning)
+        found: list[dict[str, Any]] = check_estimator(estimator, on_fail=None)
+    # Array API input needs an environment variable that is read at the import of SciPy.
+    assert {one["check_name"] for one in found if one["status"] == "skipped"} <= {
+        "check_array_api_input"
+    }
+    return [one for one in found if one["status"] != "skipped"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_check_is_passed(name: str) -> None:
+    found = checked(all_selectors(1, random_state=0)[name])
+    assert len(found) > 40
+    assert [
+        (one["check_name"], one["exception"]) for one in found if one["status"] != "passed"
+    ] == []
+
+
+def test_a_choice_of_sizes_fails_only_by_wanting_two_columns() -> None:
+    found = checked(ExponentialSelector(sizes=(1, 2), random_state=0, **BOUNDS))
+    failed = {one["check_name"]: one["exception"] for one in found if one["status"] == "failed"}
+    assert set(failed) <= {"check_fit2d_1feature"}
+    for reason in failed.values():
+        assert "sizes must be in 1..1" in f"{reason} {reason.__cause__}"

@@ -1,4 +1,4 @@
-"""Exact draws as estimators: any number of columns, and sizes chosen privately."""
+"""Selectors build the mechanism that is made by hand, with any columns, sizes and weights."""
 
 from __future__ import annotations
 
@@ -8,11 +8,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mipselect import Instance, Ledger
-from mipselect.errors import InvalidInput
+from mipselect import (
+    ExponentialMechanism,
+    Instance,
+    Ledger,
+    Mistakes,
+    TopR,
+    mistake_levels,
+    top_supports,
+)
+from mipselect.errors import InvalidInput, NotCertified
 from mipselect.privacy import Guarantee
-from mipselect.selectors import ExponentialSelector, PermuteAndFlipSelector
+from mipselect.selectors import (
+    ExponentialSelector,
+    MistakesSelector,
+    PermuteAndFlipSelector,
+    TopRSelector,
+)
 from mipselect.selectors.exact_draws import ExactDrawSelector
+from mipselect.selectors.problem import ProblemSelector
 from tests.support.all_selectors import BOUNDS
 
 Kind = type[ExactDrawSelector]
@@ -87,3 +101,68 @@ def test_bad_options(kind: Kind, wrong: dict[str, object], says: str) -> None:
     with pytest.raises(InvalidInput, match=says):
         kind(2, ledger=ledger, **BOUNDS).set_params(**wrong).fit(*data())
     assert ledger.entries == ()
+
+
+SEARCH: dict[str, Any] = {"pool_size": 4, "solver": "native", "tolerance": 0.1}
+TESTED: dict[str, float] = {"test_epsilon": 0.25, "delta": 1e-3}
+
+WEIGHTS = (1.0, 2.0, 3.0, 4.0, 5.0)
+
+METHODS: dict[str, ProblemSelector] = {
+    "exponential": ExponentialSelector(1, epsilon=0.5, **BOUNDS),
+    "exponential, weighted": ExponentialSelector(1, epsilon=0.5, prior_weights=WEIGHTS, **BOUNDS),
+    "top-r": TopRSelector(1, epsilon=0.5, **SEARCH, **BOUNDS),
+    "mistakes": MistakesSelector(1, epsilon=0.5, **SEARCH, **BOUNDS),
+    "mistakes, tested": MistakesSelector(1, epsilon=0.5, **SEARCH, **TESTED, **BOUNDS),
+}
+
+
+def rows() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (300, 5))
+    return X, np.clip(X[:, 1] + 0.1 * rng.normal(size=300), -1.0, 1.0)
+
+
+def instance() -> Instance:
+    return Instance(*rows(), support_size=1, **BOUNDS)
+
+
+def by_hand(name: str) -> Any:
+    if name == "exponential":
+        return ExponentialMechanism(instance(), 0.5)
+    if name == "exponential, weighted":
+        return ExponentialMechanism(instance(), 0.5, prior_weights=WEIGHTS)
+    pool = TopR(top_supports(instance(), 4, solver="native", tolerance=0.1), 0.5)
+    if name == "top-r":
+        return pool
+    levels = mistake_levels(instance(), solver="native", tolerance=0.1)
+    return Mistakes(levels, 0.5, **({**TESTED, "fallback": pool} if "tested" in name else {}))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_method_and_the_selector_give_the_mechanism_made_by_hand(name: str) -> None:
+    wanted = by_hand(name)
+    for found in (METHODS[name].on(instance()), METHODS[name].mechanism(*rows())):
+        assert type(found) is type(wanted)
+        assert [found.log_probability([j]) for j in range(5)] == [
+            wanted.log_probability([j]) for j in range(5)
+        ]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_guarantee_is_known_before_there_are_data(name: str) -> None:
+    method, mechanism = METHODS[name], METHODS[name].on(instance())
+    assert method.guarantee == mechanism.guarantee
+    assert method.guarantee.rho == mechanism.guarantee.rho
+    assert method.guarantees == mechanism.guarantees
+
+
+def test_an_exact_draw_is_prepared_before_it_can_be_paid_for() -> None:
+    X = np.random.default_rng(0).uniform(-1.0, 1.0, (200, 60))
+    many = Instance(X, X[:, 0], support_size=5, **BOUNDS)
+    told: list[Any] = []
+    ExponentialSelector(epsilon=1.0).on(many, progress=told.append)
+    assert told
+    assert {progress.stage for progress in told} == {"cells"}
+    with pytest.raises(NotCertified, match="no draw was made"):
+        ExponentialSelector(epsilon=1.0, time_limit=1e-9).on(many)

@@ -14,8 +14,10 @@ from tests.search.test_branch_and_bound import (
     has_six_features,
     test_every_set_below_the_threshold_is_offered,
 )
-from tests.search.test_cuts import test_sparse_diagonal_cuts_and_shares
-from tests.search.test_levels import test_root_cut_holds_at_every_distance
+from tests.search.test_cuts import (
+    test_root_cut_holds_at_every_distance,
+    test_sparse_diagonal_cuts_and_shares,
+)
 from tests.support.designs import DESIGNS, Design, with_loss
 
 

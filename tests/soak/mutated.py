@@ -303,7 +303,7 @@ SELECTORS = within(
         'SENSITIVITIES = {"add-remove": 1.0, "replace-one": 2.0}',
         'SENSITIVITIES = {"add-remove": 1.0, "replace-one": 1.0}',
         "a row that is replaced moves correlations as one that is added",
-        "test_sis.py::test_the_relation_decides_the_sensitivity",
+        "test_exact_scores.py::test_the_relation_decides_the_sensitivity",
     ),
     (
         "sis.py",
@@ -332,8 +332,8 @@ CLI = within(
     ),
     (
         "releasing.py",
-        "drawn = mechanism.releases(self.draws, ledger, rng=rng)",
-        "drawn = mechanism.releases(self.draws, None, rng=rng)",
+        "drawn = law.releases(self.draws, ledger, rng=self.source)",
+        "drawn = law.releases(self.draws, None, rng=self.source)",
         "a command does not charge its ledger",
         "test_every_method.py::test_every_method_is_charged_at_its_full_price",
     ),
