@@ -17,80 +17,61 @@ from pyarrow import parquet
 from mipselect.tables import Field, TableCheck, TableSchema, check_table
 from mipselect.tables.check import KINDS, kinds_of
 from mipselect.tables.mapping import open_columns
+from tests.support.fields import listed, numeric, schema_of
 from tests.support.one_row_at_a_time import HOSPITAL, HOSTILE, ROWS, _number, _value
-from tests.support.patients import SCHEMA, between, patients
+from tests.support.patients import SCHEMA, patients
 
 
 def texts(check: TableCheck) -> list[str]:
     return [str(finding) for finding in check.findings]
 
 
-def schema_of(*fields: dict[str, Any], **more: Any) -> TableSchema:
-    return TableSchema.of({"missingValues": [""], "fields": list(fields), **more})
-
-
 def test_counts_of_every_field_add_up_to_the_rows() -> None:
     frame = patients(2000)
     check = check_table(frame, SCHEMA)
-    assert check.rows == 2000
-    assert check.ignored == ("other",)
+    assert (check.rows, check.ignored) == (2000, ("other",))
     by_name = {field.name: field for field in check.fields}
-    for field in check.fields:
-        assert sum(field.kinds.values()) == field.rows == 2000
+    assert all(sum(field.kinds.values()) == field.rows == 2000 for field in check.fields)
     assert by_name["sex"].kinds["missing"] == int((frame["sex"] == "NA").sum())
-    assert by_name["sex"].categories == {"f": int((frame["sex"] == "f").sum()),
-                                         "m": int((frame["sex"] == "m").sum())}  # fmt: skip
+    assert by_name["sex"].categories == {v: int((frame["sex"] == v).sum()) for v in ("f", "m")}
     stay = frame["stay"].astype(float)
     assert by_name["stay"].kinds["below"] == int((stay < 0).sum())
     assert by_name["stay"].kinds["above"] == int((stay > 60).sum())
     json.dumps(check.to_dict(), allow_nan=False)
-
-
-def number(name: str, low: float, high: float) -> dict[str, Any]:
-    return {"name": name, **between(low, high)}
+    # A stream that can be read once is enough; a table without rows is told.
+    assert check_table(pa.table(frame).to_reader(), SCHEMA).to_dict() == check.to_dict()
+    assert texts(check_table(frame[:0], SCHEMA)) == ["the table: has no rows"]
 
 
 def test_all_rows_count_as_rows_of_the_largest_weight() -> None:
     # The minimum of a weight changes nothing.
-    schema = schema_of(number("days", 0, 40), {**number("w", 9, 300), "mipselect:role": "weight"})
+    weights = {**numeric("w", 9, 300), "mipselect:role": "weight"}
     table = pd.DataFrame({"days": np.arange(400.0) % 40, "w": np.linspace(1.0, 31.0, 400)})
     table.loc[:1, "w"] = [400.0, -5.0]
-    weight = check_table(table, schema).fields[-1]
-    clipped = table["w"].clip(0, 300).sum() / 300
-    assert weight.weight == pytest.approx(clipped)
+    weight = check_table(table, schema_of(numeric("days", 0, 40), weights)).fields[-1]
+    assert weight.weight == pytest.approx(table["w"].clip(0, 300).sum() / 300)
     assert (weight.kinds["below"], weight.kinds["above"]) == (1, 1)
     assert weight.to_dict()["rows_of_the_largest_weight"] == weight.weight
 
 
-@pytest.mark.parametrize(
-    ("code", "rows", "told"),
-    [
-        (-9.0, 20, True),
-        (999.0, 400, True),
-        (999.0, 1500, False),  # Half of the rows: that is no code, the range is wrong.
-        (999.0, 2, False),
-    ],
-)
-def test_one_number_beyond_the_range_may_be_a_code_of_no_value(
-    code: float, rows: int, told: bool
-) -> None:
+def test_one_number_beyond_the_range_may_be_a_code_of_no_value() -> None:
     """Also where it is too rare for a range that cuts off values."""
     age = np.random.default_rng(0).normal(60, 12, 3000).clip(18, 95)
     schema = TableSchema.of_numbers({"x": (18, 100)})
-    mixed = np.where(np.arange(3000) < rows, code, age)
-    lines = texts(check_table(pa.table({"x": mixed}), schema))
-    assert any(f"are {code:.15g}, " in line and "missingValues" in line for line in lines) == told
-    # Among other values beyond the range it is none.
-    more = np.append(mixed, np.sign(code) * np.linspace(200, 300, 2 * rows))
-    lines = texts(check_table(pa.table({"x": more}), schema))
-    assert not any("missingValues" in line for line in lines)
+    # Of half of the rows it is no code: the range is wrong.
+    for code, rows, told in ((-9, 20, True), (999, 400, True), (999, 1500, False), (999, 2, False)):
+        mixed = np.where(np.arange(3000) < rows, float(code), age)
+        lines = texts(check_table(pa.table({"x": mixed}), schema))
+        assert any(f"are {code}, " in line and "missingValues" in line for line in lines) == told
+        # Among other values beyond the range it is none.
+        more = np.append(mixed, np.sign(code) * np.linspace(200, 300, 2 * rows))
+        lines = texts(check_table(pa.table({"x": more}), schema))
+        assert not any("missingValues" in line for line in lines)
 
 
 def test_people_are_counted_by_their_identities() -> None:
-    schema = schema_of(
-        {"name": "id", "type": "string"}, {"name": "x", **between(0, 1)},
-        **{"csvw-eo:privacyUnit": "id"},
-    )  # fmt: skip
+    unit = {"csvw-eo:privacyUnit": "id"}
+    schema = schema_of({"name": "id", "type": "string"}, numeric("x", 0, 1), **unit)
     who = [f"p{k}" for k in range(300)] + ["p0"] * 4 + ["p1"] + [None] * 3
     table = pa.table({"id": who, "x": [0.5] * len(who)})
     for source in (table, pa.Table.from_batches(table.to_batches(max_chunksize=7))):
@@ -114,25 +95,11 @@ def test_odd_values_are_the_most_frequent_ones_and_printable(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("mipselect.tables.check.MOST_REMEMBERED", 50)
-    ward = {"name": "ward", "type": "string", "categories": ["a", "b"]}
     cells = ["\x1b[31mred"] * 900 + [f"x{k}" for k in range(900)] + ["y" * 500] * 300
-    (field,) = check_table(pa.table({"ward": cells}), schema_of(ward)).fields
-    assert field.odd[0] == ("\\x1b[31mred", 900)
-    assert field.odd[1] == ("y" * 80 + "...", 300)
+    (field,) = check_table(pa.table({"ward": cells}), schema_of(listed("ward", "a", "b"))).fields
+    assert field.odd[:2] == (("\\x1b[31mred", 900), ("y" * 80 + "...", 300))
     assert len(field.odd) == 5
     assert "\x1b" not in str(field.findings[0])
-
-
-def test_a_stream_that_can_be_read_once_is_enough() -> None:
-    frame = patients(500)
-    reader = pa.table(frame).to_reader()
-    again = check_table(reader, SCHEMA).to_dict()
-    assert again == check_table(frame, SCHEMA).to_dict()
-
-
-def test_a_table_without_rows_is_told() -> None:
-    check = check_table(patients(10)[:0], SCHEMA)
-    assert texts(check) == ["the table: has no rows"]
 
 
 @pytest.mark.deep
@@ -222,14 +189,26 @@ def test_numbers_are_of_a_kind_as_their_texts_are() -> None:
     assert set(found["icd"]) == {"unlisted", "missing"}
 
 
-def test_a_weight_is_above_zero_and_a_date_is_one_of_iso() -> None:
+@pytest.mark.parametrize("text", ["-nan", "+nan", "Nan", "nan(ind)", "inf", "1e400", "0x10", "1_0"])
+def test_a_text_is_of_one_kind_beside_numbers_and_beside_words(text: str) -> None:
+    schema = TableSchema.of_numbers({"x": (0, 10)})
+    found = {kinds(pa.table({"x": [text, other]}), schema)["x"][0] for other in ("5", "five")}
+    assert len(found) == 1
+    assert found <= {"unreadable", "above"}
+
+
+def test_nan_is_missing_also_where_polars_writes_it_as_a_text() -> None:
+    schema = TableSchema.of_numbers({"a": (0, 1)})
+    floats = pl.DataFrame({"a": pl.Series([float("nan"), 0.5])})
+    objects = pl.DataFrame({"a": pl.Series([float("nan"), "x"], strict=False)})
+    assert kinds(floats, schema)["a"][0] == kinds(objects, schema)["a"][0] == "missing"
+
+
+def test_a_weight_is_above_zero_and_a_date_is_as_its_format_writes_it() -> None:
+    """A day that does not exist is none."""
+    weight = {"name": "w", "type": "number", "mipselect:role": "weight"}
     schema = schema_of(
-        {
-            "name": "w",
-            "type": "number",
-            "mipselect:role": "weight",
-            "constraints": {"maximum": 5},
-        },
+        {**weight, "constraints": {"maximum": 5}},
         {"name": "day", "type": "date", "missingValues": ["never"]},
         {"name": "note", "type": "string"},
     )
@@ -242,37 +221,14 @@ def test_a_weight_is_above_zero_and_a_date_is_one_of_iso() -> None:
     }
     stored = pa.table({"w": [1.0], "day": pa.array([18292], pa.date32()), "note": ["x"]})
     assert kinds(stored, schema)["day"] == ["fine"]
-
-
-@pytest.mark.parametrize("text", ["-nan", "+nan", "Nan", "nan(ind)", "inf", "1e400", "0x10", "1_0"])
-def test_a_text_is_of_one_kind_beside_numbers_and_beside_words(text: str) -> None:
-    schema = TableSchema.of_numbers({"x": (0, 10)})
-    found = {kinds(pa.table({"x": [text, other]}), schema)["x"][0] for other in ("5", "five")}
-    assert len(found) == 1
-    assert found <= {"unreadable", "above"}
-
-
-def test_a_date_is_one_as_its_format_writes_it() -> None:
-    """A day that does not exist is none."""
     day = {"name": "day", "type": "date", "format": "%d.%m.%Y"}
     schema = schema_of(day, {"name": "at", "type": "datetime"})
-    source = pa.table(
-        {
-            "day": ["31.01.2020", "31.02.2020", "2020-01-31", None],
-            "at": ["2020-01-31T07:30", "25:00", "noon", None],
-        }
-    )
+    days = ["31.01.2020", "31.02.2020", "2020-01-31", None]
+    source = pa.table({"day": days, "at": ["2020-01-31T07:30", "25:00", "noon", None]})
     assert kinds(source, schema) == {
         "day": ["fine", "unreadable", "fine", "missing"],
         "at": ["fine", "unreadable", "unreadable", "missing"],
     }
-    texts = [finding.text for finding in check_table(source, schema).findings]
-    assert any("are no date of the format %d.%m.%Y" in text for text in texts)
-    assert any("are no datetime of ISO 8601" in text for text in texts)
-
-
-def test_nan_is_missing_also_where_polars_writes_it_as_a_text() -> None:
-    schema = TableSchema.of_numbers({"a": (0, 1)})
-    floats = pl.DataFrame({"a": pl.Series([float("nan"), 0.5])})
-    objects = pl.DataFrame({"a": pl.Series([float("nan"), "x"], strict=False)})
-    assert kinds(floats, schema)["a"][0] == kinds(objects, schema)["a"][0] == "missing"
+    found = " ".join(texts(check_table(source, schema)))
+    assert "are no date of the format %d.%m.%Y" in found
+    assert "are no datetime of ISO 8601" in found

@@ -10,34 +10,23 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from mipselect.tables import TableSchema, mapping
+from mipselect.tables import mapping
 from mipselect.tables.mapping import open_table, read_rows
 from mipselect.tables.public_map import TableQuestion
-from tests.support.fields import listed, numeric
-from tests.support.mapped_tables import FeatureTable, map_table
+from tests.support.fields import listed, numeric, schema_of
+from tests.support.mapped_tables import map_table
 
-CONTENT: dict[str, Any] = {
-    "csvw-eo:privacyUnit": "id",
-    "fields": [
-        {"name": "id", "type": "string"},
-        numeric("dose", -1, 1),
-        numeric("weight", 0, 2, required=True),
-        listed("ward", "a", "b", "c"),
-        numeric("y", -1, 1),
-    ],
-}
-SCHEMA = TableSchema.of(CONTENT)
+FIELDS = [
+    numeric("dose", -1, 1), numeric("weight", 0, 2, required=True), listed("ward", "a", "b", "c"),
+    numeric("y", -1, 1),
+]  # fmt: skip
+SCHEMA = schema_of({"name": "id", "type": "string"}, *FIELDS, **{"csvw-eo:privacyUnit": "id"})
 RULES = ("first", "last", "mean")
 
 VISITS = [
-    ("p", 0.5, 2.0, "a", 1.0),
-    ("q", None, 1.0, "b", 0.0),
-    ("p", None, 0.0, "c", None),
-    (None, 1.0, 1.0, None, 1.0),
-    ("p", -1.0, None, "b", 0.0),
-    ("q", None, 1.0, "?", 0.5),
-    (None, 0.0, 2.0, "c", 0.0),
-    ("r", 9.0, 1.0, "c", -1.0),
+    *(("p", 0.5, 2.0, "a", 1.0), ("q", None, 1.0, "b", 0.0), ("p", None, 0.0, "c", None)),
+    *((None, 1.0, 1.0, None, 1.0), ("p", -1.0, None, "b", 0.0), ("q", None, 1.0, "?", 0.5)),
+    *((None, 0.0, 2.0, "c", 0.0), ("r", 9.0, 1.0, "c", -1.0)),
 ]
 
 
@@ -46,49 +35,21 @@ def arrow(rows: list[Any]) -> pa.Table:
     return pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
 
 
-def mapped(rows: list[Any], rule: str) -> FeatureTable:
-    return map_table(arrow(rows), SCHEMA, target="y", unit_rule=rule)
+BY_HAND: dict[str, list[list[float]]] = {
+    # Features and the target.
+    "first": [[0.5, 0, 1, 1, 0, 0, 0, 1], [0, 1, 0, 0, 1, 0, 0, 0], [1, 0, 0, 0, 0, 0, 1, 1],
+              [1, 0, 0, 0, 0, 1, 0, -1]],
+    "last": [[-1, 0, 0, 0, 1, 0, 0, 0], [0, 1, 0, 0, 0, 0, 0, 0.5], [0, 0, 1, 0, 0, 1, 0, 0],
+             [1, 0, 0, 0, 0, 1, 0, -1]],
+    "mean": [[-0.25, 0, 0, 1, 0, 0, 0, 0.5], [0, 1, 0, 0, 1, 0, 0, 0.25],
+             [0.5, 0, 0.5, 0, 0, 0, 1, 0.5], [1, 0, 0, 0, 0, 1, 0, -1]],
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("rule", "X", "y"),
-    [
-        (
-            "first",
-            [
-                [0.5, 0, 1, 1, 0, 0, 0],
-                [0, 1, 0, 0, 1, 0, 0],
-                [1, 0, 0, 0, 0, 0, 1],
-                [1, 0, 0, 0, 0, 1, 0],
-            ],
-            [1, 0, 1, -1],
-        ),
-        (
-            "last",
-            [
-                [-1, 0, 0, 0, 1, 0, 0],
-                [0, 1, 0, 0, 0, 0, 0],
-                [0, 0, 1, 0, 0, 1, 0],
-                [1, 0, 0, 0, 0, 1, 0],
-            ],
-            [0, 0.5, 0, -1],
-        ),
-        (
-            "mean",
-            [
-                [-0.25, 0, 0, 1, 0, 0, 0],
-                [0, 1, 0, 0, 1, 0, 0],
-                [0.5, 0, 0.5, 0, 0, 0, 1],
-                [1, 0, 0, 0, 0, 1, 0],
-            ],
-            [0.5, 0.25, 0.5, -1],
-        ),
-    ],
-)
-def test_rules_by_hand(rule: str, X: list[list[float]], y: list[float]) -> None:
-    table = mapped(VISITS, rule)
-    np.testing.assert_array_equal(table.X, X)
-    np.testing.assert_array_equal(table.y, y)
+@pytest.mark.parametrize("rule", BY_HAND)
+def test_rules_by_hand(rule: str) -> None:
+    table = map_table(arrow(VISITS), SCHEMA, target="y", unit_rule=rule)
+    np.testing.assert_array_equal(np.column_stack([table.X, table.y]), BY_HAND[rule])
     assert table.public.protected_unit == "id"
     assert "id" not in table.feature_names
 
@@ -135,15 +96,9 @@ def test_one_changed_person_changes_one_row(rule: str, rows_at_once: int) -> Non
 
 
 def test_without_a_unit_nothing_is_grouped() -> None:
-    content = {**CONTENT, "fields": CONTENT["fields"][1:]}
-    del content["csvw-eo:privacyUnit"]
-    table = map_table(
-        pa.table({"dose": [1.0] * 3, "weight": [1.0] * 3, "ward": ["a"] * 3, "y": [0.0] * 3}),
-        TableSchema.of(content),
-        target="y",
-    )
-    assert len(table.y) == 3
-    assert table.public.protected_unit == "row"
+    rows = pa.table({"dose": [1.0] * 3, "weight": [1.0] * 3, "ward": ["a"] * 3, "y": [0.0] * 3})
+    table = map_table(rows, schema_of(*FIELDS), target="y")
+    assert (len(table.y), table.public.protected_unit) == (3, "row")
 
 
 def test_how_identities_are_stored_decides_nothing() -> None:
