@@ -41,8 +41,8 @@ class ReportArguments:
         "What 'select', 'release', 'fit', 'evaluate' or another private command wrote with "
         "--output.",
     )
-    title: str | None = option(
-        "--title", "Title of the report.", show_default="the name of the table"
+    title: str = option(
+        "--title", "Title of the report.", default="", show_default="the name of the table"
     )
     ledger: Path | None = option(
         "--ledger",
@@ -79,24 +79,17 @@ def report(arguments: ReportArguments) -> None:
     What is sensitive, such as a report of 'solve', is refused.
     """
     from mipselect.reports import ReleaseReport
-    from mipselect.reports.release_report import default_title
 
     pages = {".html": ReleaseReport.html, ".md": ReleaseReport.markdown}
     output, file = arguments.delivery.output, arguments.ledger
     ledger = None if file is None else privacy.Ledger.open(file)
     read = [*arguments.files, *filter(None, [file, arguments.facts])]
     check_output(output, read, endings=pages, replace=arguments.delivery.replace)
-    title = arguments.title
-    if title is not None:
-        checked_line(title, "--title", LONGEST_TITLE)
+    if arguments.title:
+        checked_line(arguments.title, "--title", LONGEST_TITLE)
     facts = {} if arguments.facts is None else read_facts(arguments.facts)
     releases = read_each(arguments.files)
-    made = ReleaseReport(
-        title=default_title(releases) if title is None else title,
-        releases=releases,
-        ledger=ledger,
-        facts=facts,
-    )
+    made = ReleaseReport(title=arguments.title, releases=releases, ledger=ledger, facts=facts)
     seeded = not made.total.private
     if output is not None:
         write_whole(output, pages[output.suffix](made).encode(), sensitive=seeded)
@@ -156,13 +149,11 @@ def read_each(files: Sequence[Path]) -> tuple[ReportedRelease, ...]:
 
 def report_of(made: ReleaseReport) -> dict[str, Any]:
     """Return the JSON object of a report: what it is of, and what all of it costs."""
-    from mipselect.reports.release_report import separate_draws
-
     return {
         "command": "report",
         "sensitive": not made.total.private,
         "private": made.total.private,
-        "title": made.title,
+        "title": made.heading,
         "releases": [
             {
                 "file": one.name,
@@ -175,5 +166,5 @@ def report_of(made: ReleaseReport) -> dict[str, Any]:
         "guarantee": made.total.to_dict(),
         "remaining": None if made.ledger is None else made.ledger.remaining.to_dict(),
         "warnings": made.warnings,
-        "notes": separate_draws(made.releases),
+        "notes": made.separate_draws,
     }

@@ -1,26 +1,33 @@
-"""`ReleaseReport`: a set of releases as one document for people."""
+"""`ReleaseReport`: a set of releases as one document for people, in plain words.
+
+What is found, what is said of one person, what was spent, and what is left.
+"""
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import ROUND_CEILING, Context, Decimal
 from functools import cached_property
 
 from mipselect.documents.markdown import filled, html_page, html_part
 from mipselect.errors import InvalidInput
 from mipselect.privacy import Guarantee, Ledger, Release
-from mipselect.privacy.guarantee import ROW
+from mipselect.privacy.guarantee import ROW, amount, compose, is_row, neighbours
 from mipselect.quality import Quality
-from mipselect.reports import guarantees, methods
-from mipselect.reports.released import (
-    MODEL,
-    SELECTION,
-    ReportedRelease,
-    field_words,
-    tables_of,
-)
+from mipselect.reports import methods
+from mipselect.reports.released import MODEL, SELECTION, ReportedRelease, field_words
 from mipselect.validation import joined, plural
+
+DIGITS = Context(prec=3, rounding=ROUND_CEILING)
+
+HOPELESS = 20.0
+"""From this ε on no factor is worth a number."""
+
+WEAK = 5.0
+"""ε above which the limit is a weak one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,8 +39,9 @@ class ReleaseReport:
 
     Parameters
     ----------
-    title : str
     releases : tuple of ReportedRelease
+    title : str, optional
+        Default: one that names the tables.
     ledger : Ledger, optional
         That paid: the report says what is left.
     facts : mapping
@@ -58,8 +66,8 @@ class ReleaseReport:
     1.0
     """
 
-    title: str
     releases: tuple[ReportedRelease, ...]
+    title: str = ""
     ledger: Ledger | None = None
     facts: Mapping[str, str] = field(default_factory=dict)
 
@@ -89,34 +97,54 @@ class ReleaseReport:
 
     @cached_property
     def total(self) -> Guarantee:
-        """The guarantee of all releases together, by basic composition."""
-        return guarantees.total_of(self.releases)
+        """The guarantee of all releases together, by basic composition.
+
+        Under the relation of all of them, or else under replace-one, to which add-remove is
+        converted.
+        """
+        relations = _each(one.guarantee.relation for one in self.releases)
+        relation = relations[0] if len(relations) == 1 else "replace-one"
+        return compose([one.guarantee.to(relation) for one in self.releases], relation)
 
     @property
-    def warnings(self) -> list[str]:
-        """Reasons against one account of all releases, a sentence each."""
-        return guarantees.warnings_of(self.releases, self.ledger)
+    def tables(self) -> list[str]:
+        """The tables that releases are of."""
+        return _each(one.data for one in self.releases)
+
+    @property
+    def units(self) -> list[str]:
+        """The units that releases protect."""
+        return _each(one.unit for one in self.releases)
+
+    @property
+    def unit_conditions(self) -> list[str]:
+        """The conditions on which a row is what a ledger counts."""
+        return _each(one.unit_condition for one in self.releases)
+
+    @property
+    def heading(self) -> str:
+        """The title, or one that names the tables."""
+        tables = f" from {joined(self.tables)}" if self.tables else ""
+        return self.title or f"Private results{tables}"
 
     def html(self) -> str:
         """Return the report as one HTML file, which loads nothing and runs nothing."""
-        return html_page(self.title, [self.markdown()])
+        return html_page(self.heading, [self.markdown()])
 
     def markdown(self) -> str:
         """Return the report as Markdown."""
-        releases, results = self.releases, None
-        if any(one.model is not None or one.quality is not None for one in releases):
+        results = None
+        if any(one.model is not None or one.quality is not None for one in self.releases):
             # What reads tables takes long to import.
             from mipselect.reports import results  # type: ignore[assignment]
         return filled(
             "release.md.jinja",
             report=self,
-            seeded_names=[one.name for one in releases if not one.private],
-            question=_question(releases),
-            origins=[_origin(one, releases) for one in releases],
-            separate_draws=separate_draws(releases),
-            mixed=len({one.guarantee.relation for one in releases}) > 1,
-            deployed=[one for one in releases if one.method is not None and one.private],
-            guarantees=guarantees,
+            seeded_names=[one.name for one in self.releases if not one.private],
+            mixed=len({one.guarantee.relation for one in self.releases}) > 1,
+            deployed=[one for one in self.releases if one.method is not None and one.private],
+            limit=limit,
+            account=account,
             methods=methods,
             results=results,
             joined=joined,
@@ -125,6 +153,196 @@ class ReleaseReport:
     def _repr_html_(self) -> str:
         """Write the report for a notebook."""
         return html_part([self.markdown()])
+
+    @property
+    def question(self) -> str:
+        """What was to be found out, of which table, by how many releases."""
+        tables, targets = self.tables, self._aims()
+        where = f" of the table{'s' if len(tables) > 1 else ''} {joined(tables)}" if tables else ""
+        aims = joined(targets) if targets else "a target"
+        kinds = {one.kind for one in self.releases}
+        if MODEL in kinds:
+            question = f"Which fields{where} go with {aims}, and how?"
+        elif SELECTION in kinds:
+            question = f"Which fields{where} go with {aims}?"
+        else:
+            question = f"How good are predictions of {aims} on the rows{where or ' of a table'}?"
+        verb = "answers" if len(self.releases) == 1 else "answer"
+        kind = "private release" if all(one.private for one in self.releases) else "release"
+        return f"{question} {plural(len(self.releases), kind)} {verb}."
+
+    def _aims(self) -> list[str]:
+        """List the targets, with their titles where one of the releases has them."""
+        found: dict[str, str] = {}
+        for one in self.releases:
+            if one.target is not None:
+                found[one.target] = found.get(one.target) or one.titles.get(one.target, "")
+        return [f"{name} ({words})" if words else name for name, words in found.items()]
+
+    def origin(self, one: ReportedRelease) -> str:
+        """Say from which table, by which method and under which guarantee a release was drawn."""
+        parts = [one.name]
+        if one.about is not None:
+            parts.append(f"about the model {one.about}")
+        if one.data is not None:
+            each = "" if one.unit == ROW else f", one for each {one.unit}"
+            rows = "" if one.rows is None else f", {plural(one.rows, 'row')}{each}"
+            parts.append(f"from {one.data}{rows}")
+        selection = None if one.features_of else one.method
+        known = [name for name in (selection, one.regression) if name is not None]
+        if known:
+            parts.append(f"drawn by {' and '.join(known)}")
+        if one.features_of is not None:
+            names = {other.digest: other.name for other in self.releases}
+            parts.append(
+                f"on the fields of {names.get(one.features_of, 'a release that is not here')}"
+            )
+        return f"{'; '.join([*parts, one.loss])}."
+
+    @property
+    def separate_draws(self) -> list[str]:
+        """Sentences on several draws of fields for one target, which may answer differently."""
+        drawn: dict[tuple[str | None, str | None], list[ReportedRelease]] = defaultdict(list)
+        for one in self.releases:
+            if one.draws_fields:
+                drawn[one.data, one.target].append(one)
+        return [_separate(each) for each in drawn.values() if len(each) > 1]
+
+    @property
+    def stated(self) -> list[tuple[str, str]]:
+        """What all releases together guarantee, its unit and its conditions, as rows."""
+        units = self.units
+        unit = units[0] if len(units) == 1 else ROW
+        conditions = (*self.total.conditions, *self.unit_conditions)
+        return [
+            ("privacy loss of all releases", amount(self.total)),
+            ("neighbouring tables", f"differ by {neighbours(self.total.relation, unit)}"),
+            ("conditions", "; ".join(conditions) or "none"),
+        ]
+
+    @property
+    def whose(self) -> str:
+        """Sentences on whom the guarantee is about: one row, or all rows of one unit."""
+        units = self.units
+        if units == [ROW]:
+            about = "The guarantee is about one row of the table. It is about"
+            if not (conditions := self.unit_conditions):
+                return f"{about} a person if nobody has more than one row."
+            return (
+                f"{about} one {joined(_counted(self.releases))} only on the condition that "
+                f"{joined(conditions)}: the table does not say whose row is whose."
+            )
+        named = _counted([one for one in self.releases if one.unit != ROW])
+        stands = f", which stands for one {joined(named)}" if named else ""
+        known = [unit for unit in units if unit != ROW]
+        said = (
+            f"The guarantee is about all rows with the same {joined(known)}, made one row{stands}: "
+            "it covers everything that the table holds about that one."
+        )
+        # What reads tables takes long to import.
+        from mipselect.tables.public_map import RULES, people_in_words
+
+        rules = ((one.unit, one.settings.get("unit_rule")) for one in self.releases)
+        for unit, rule in dict.fromkeys(each for each in rules if each[1] in RULES):
+            said += f" {people_in_words(unit, str(rule))}."
+        if ROW in units:
+            said += " Some releases are about one row only: together they are about one row."
+        return said
+
+    @property
+    def costs(self) -> list[tuple[str, ...]]:
+        """What each release cost, and all of them together, as rows."""
+        named = [(one.name, one.guarantee) for one in self.releases]
+        rows: list[tuple[str, ...]] = []
+        for name, each in [*named, ("together", self.total)]:
+            mark = "" if each.private else "; NOT PRIVATE"
+            amounts = (f"{each.epsilon:.15g}", f"{each.delta:.15g}")
+            rows.append((name, *amounts, f"{each.relation}{mark}"))
+        return rows
+
+    @property
+    def warnings(self) -> list[str]:
+        """Reasons against one account of all releases, a sentence each."""
+        found, releases, ledger = [], self.releases, self.ledger
+        without = [one.name for one in releases if one.ledger is None]
+        ledgers = _each(one.ledger.identity for one in releases if one.ledger)
+        digests = {one.digest for one in releases}
+        if strangers := [one.name for one in releases if one.features_of not in {None, *digests}]:
+            found.append(
+                f"The fields of {joined(strangers)} were released before, by a file that is not in "
+                "this report: its cost comes on top."
+            )
+        if len(ledgers) > 1:
+            found.append(
+                f"The releases were charged to {len(ledgers)} ledgers ({joined(ledgers)}). If "
+                "these are of the same people, no ledger alone says what was spent."
+            )
+        if without:
+            verb = "was" if len(without) == 1 else "were"
+            found.append(
+                f"{joined(without)} {verb} charged to no ledger: no budget remembers that."
+            )
+        if len(self.tables) > 1:
+            found.append(
+                f"The releases are of {len(self.tables)} tables ({joined(self.tables)}). A person "
+                "may be in more than one."
+            )
+        if len(self.units) > 1:
+            found.append(f"The releases protect different units: {joined(self.units)}.")
+        if ledger is not None:
+            hashes = {row.hash for row in ledger.rows()}
+            foreign = [
+                one.name
+                for one in releases
+                if one.ledger is not None
+                and (one.ledger.identity != ledger.identity or one.ledger.hash not in hashes)
+            ]
+            if foreign:
+                found.append(
+                    f"{self.ledger_name} has no row for {joined(foreign)}: it is another ledger."
+                )
+            if not ledger.spent.private:
+                found.append("A draw that the ledger paid for was seeded: nothing is guaranteed.")
+        return found
+
+    @property
+    def ledger_name(self) -> str:
+        """Name of the file of the ledger; "" where it has none."""
+        return "" if self.ledger is None or self.ledger.path is None else self.ledger.path.name
+
+    def account_notes(self, ledger: Ledger) -> list[str]:
+        """Say what the rows of `account` count, and what is not in the report."""
+        notes = [f"One row is counted as one {ledger.unit}; the ledger is {ledger.identity}."]
+        if conditions := self.unit_conditions:
+            notes.append(f"That is right only if {joined(conditions)}.")
+        hashes = {row.hash for row in ledger.rows()}
+        here = sum(one.ledger is not None and one.ledger.hash in hashes for one in self.releases)
+        if (others := len(ledger.entries) - here) > 0:
+            are = "is" if others == 1 else "are"
+            notes.append(f"{plural(others, 'charge')} of the ledger {are} not in this report.")
+        if ledger.budget.rho is not None:
+            notes.append(
+                "The ledger counts ρ of zero-concentrated privacy, in which small releases add up "
+                "to less: its ε is not the sum above."
+            )
+        return notes
+
+
+def _each(values: Iterable[str | None]) -> list[str]:
+    """Return values, each once; without what is empty."""
+    return list(dict.fromkeys(value for value in values if value))
+
+
+def _separate(draws: Sequence[ReportedRelease]) -> str:
+    target, count = draws[0].target or "the target", len(draws)
+    answers = {frozenset(release.feature_names) for one in draws for release in one.drawn}
+    differ = "They name the same fields."
+    if len(answers) > 1:
+        differ = "They name different fields, and none of them corrects another."
+    return (
+        f"{joined([one.name for one in draws])} are {'two' if count == 2 else count} draws of "
+        f"fields for {target}, each random by itself and paid for by itself. {differ}"
+    )
 
 
 def of_object(one: Release | Quality, name: str) -> ReportedRelease:
@@ -150,73 +368,63 @@ def of_object(one: Release | Quality, name: str) -> ReportedRelease:
             )
 
 
-def default_title(releases: Sequence[ReportedRelease]) -> str:
-    """Return a title that names the tables."""
-    tables = tables_of(releases)
-    return f"Private results from {joined(tables)}" if tables else "Private results"
+def _counted(releases: Sequence[ReportedRelease]) -> list[str]:
+    """Return what ledgers count a row as, each once, where that is more than a row."""
+    units = dict.fromkeys(one.ledger.unit for one in releases if one.ledger)
+    return [unit for unit in units if not is_row(unit)]
 
 
-def _question(releases: Sequence[ReportedRelease]) -> str:
-    """Say what was to be found out, of which table, by how many releases."""
-    tables, targets = tables_of(releases), _aims(releases)
-    where = f" of the table{'s' if len(tables) > 1 else ''} {joined(tables)}" if tables else ""
-    aims = joined(targets) if targets else "a target"
-    kinds = {one.kind for one in releases}
-    if MODEL in kinds:
-        question = f"Which fields{where} go with {aims}, and how?"
-    elif SELECTION in kinds:
-        question = f"Which fields{where} go with {aims}?"
-    else:
-        question = f"How good are predictions of {aims} on the rows{where or ' of a table'}?"
-    verb = "answers" if len(releases) == 1 else "answer"
-    kind = "private release" if all(one.private for one in releases) else "release"
-    return f"{question} {plural(len(releases), kind)} {verb}."
-
-
-def _aims(releases: Sequence[ReportedRelease]) -> list[str]:
-    """List the targets, with their titles where one of the releases has them."""
-    found: dict[str, str] = {}
-    for one in releases:
-        if one.target is not None:
-            found[one.target] = found.get(one.target) or one.titles.get(one.target, "")
-    return [f"{name} ({words})" if words else name for name, words in found.items()]
-
-
-def _origin(one: ReportedRelease, releases: Sequence[ReportedRelease]) -> str:
-    """Say from which table, by which method and under which guarantee a release was drawn."""
-    parts = [one.name]
-    if one.about is not None:
-        parts.append(f"about the model {one.about}")
-    if one.data is not None:
-        each = "" if one.unit == ROW else f", one for each {one.unit}"
-        rows = "" if one.rows is None else f", {plural(one.rows, 'row')}{each}"
-        parts.append(f"from {one.data}{rows}")
-    selection = None if one.features_of else one.method
-    known = [name for name in (selection, one.regression) if name is not None]
-    if known:
-        parts.append(f"drawn by {' and '.join(known)}")
-    if one.features_of is not None:
-        names = {other.digest: other.name for other in releases}
-        parts.append(f"on the fields of {names.get(one.features_of, 'a release that is not here')}")
-    return f"{'; '.join([*parts, one.loss])}."
-
-
-def separate_draws(releases: Iterable[ReportedRelease]) -> list[str]:
-    """Say where draws of fields are several for one target, and may answer differently."""
-    drawn: dict[tuple[str | None, str | None], list[ReportedRelease]] = defaultdict(list)
-    for one in releases:
-        if one.draws_fields:
-            drawn[one.data, one.target].append(one)
-    return [_separate(each) for each in drawn.values() if len(each) > 1]
-
-
-def _separate(draws: Sequence[ReportedRelease]) -> str:
-    target, count = draws[0].target or "the target", len(draws)
-    answers = {frozenset(release.feature_names) for one in draws for release in one.drawn}
-    differ = "They name the same fields."
-    if len(answers) > 1:
-        differ = "They name different fields, and none of them corrects another."
-    return (
-        f"{joined([one.name for one in draws])} are {'two' if count == 2 else count} draws of "
-        f"fields for {target}, each random by itself and paid for by itself. {differ}"
+def limit(total: Guarantee) -> list[str]:
+    """Say what nobody can conclude about one person, and what somebody who knew all else could."""
+    without, question = (
+        "if this person had given any other answers",
+        "which of two answers a person gave",
     )
+    if total.relation == "add-remove":
+        without, question = (
+            "if this person were not in the table",
+            "whether a person is in the table",
+        )
+    if total.epsilon >= HOPELESS:
+        return [
+            f"With ε = {total.epsilon:.6g} there is no protection to speak of: the probability of "
+            f"a result may differ by a factor of e^{total.epsilon:.6g} from what it would have "
+            f"been {without}."
+        ]
+    example = (
+        f"For example: somebody knows all other rows and wonders {question}, both being equally "
+        "likely to them. After this report they can be sure of one to "
+        f"{conclusion(total.epsilon)} at most."
+    )
+    weak = " That is a weak limit." if total.epsilon > WEAK else ""
+    return [
+        "What anybody can conclude about one person from this report is limited: no result would "
+        f"have been more probable, or less, by more than a factor of {factor(total.epsilon)}, "
+        f"which is e^ε for ε = {total.epsilon:.15g}, {without}.{weak}",
+        example,
+    ]
+
+
+def account(ledger: Ledger) -> list[tuple[str, ...]]:
+    """Return the public part of a ledger as rows: no times, and not how a draw ended."""
+    amounts = {
+        "budget": ledger.budget,
+        f"spent, {plural(len(ledger.entries), 'charge')}": ledger.spent,
+        "left": ledger.remaining,
+    }
+    of_rho = ledger.budget.rho is not None
+    return [
+        (words, f"{each.epsilon:.15g}", f"{each.delta:.15g}", *[f"{each.rho or 0:.6g}"] * of_rho)
+        for words, each in amounts.items()
+    ]
+
+
+def factor(epsilon: float) -> str:
+    """Write e^ε in three digits, rounded up: what is said holds."""
+    return f"{DIGITS.create_decimal(Decimal(math.nextafter(math.exp(epsilon), math.inf))):f}"
+
+
+def conclusion(epsilon: float) -> str:
+    """Write the largest probability, in percent and rounded up, that one of one half can become."""
+    after = 1.0 / (1.0 + math.exp(-epsilon))
+    return f"{min(math.ceil(1000.0 * after) / 10.0, 100.0):g} %"

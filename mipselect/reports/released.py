@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -192,21 +192,6 @@ class ReportedRelease:
         if n is None and self.quality is not None:
             return self.quality.rows
         return n if isinstance(n, int) else None
-
-
-def tables_of(releases: Iterable[ReportedRelease]) -> list[str]:
-    """Return the tables that releases are of, each once."""
-    return list(dict.fromkeys(one.data for one in releases if one.data is not None))
-
-
-def units_of(releases: Iterable[ReportedRelease]) -> list[str]:
-    """Return the units that releases protect, each once."""
-    return list(dict.fromkeys(one.unit for one in releases))
-
-
-def unit_conditions(releases: Iterable[ReportedRelease]) -> list[str]:
-    """Return the conditions on which a row is what a ledger counts, each once."""
-    return list(dict.fromkeys(one.unit_condition for one in releases if one.unit_condition))
 
 
 def field_words(model: ModelRelease) -> dict[str, str]:

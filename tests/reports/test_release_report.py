@@ -30,8 +30,8 @@ from mipselect.regression import (
 )
 from mipselect.regression.rows import RowMap
 from mipselect.reports import ReleaseReport
-from mipselect.reports.guarantees import conclusion, factor
 from mipselect.reports.methods import AUTHORS, PRIVACY, TITLE, described
+from mipselect.reports.release_report import conclusion, factor
 from mipselect.reports.released import LedgerNote, ReportedRelease
 from mipselect.selectors import BY_NAME, ExponentialSelector
 from mipselect.tables import TableSchema
@@ -98,7 +98,7 @@ def test_factors_and_conclusions_are_rounded_up(epsilon: float) -> None:
     assert math.exp(epsilon) <= stated <= 1.01 * math.exp(epsilon)
     # By Bayes, of two tables with equal probability before, with e^ε between their likelihoods.
     exactly = math.exp(epsilon) / (1.0 + math.exp(epsilon))
-    assert exactly <= float(conclusion(epsilon, 0.5).removesuffix(" %")) / 100 <= exactly + 1e-3
+    assert exactly <= float(conclusion(epsilon).removesuffix(" %")) / 100 <= exactly + 1e-3
 
 
 def test_one_epsilon_in_plain_words() -> None:
