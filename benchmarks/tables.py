@@ -225,7 +225,7 @@ def block_r2(
             epsilon=epsilon,
             partition_seed=seed,
         )
-        b = scores.settings.blocks.rows
+        b = scores.problem.blocks.rows
         if b not in kept:
             kept[b] = scores.all_scores
         found[epsilon] = softmax(epsilon / 2.0 * kept[b])

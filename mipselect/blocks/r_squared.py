@@ -29,7 +29,13 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.blocks.normalised import ColumnsOfFeatures, centred
 from mipselect.blocks.partitions import Blocks, default_partitions
 from mipselect.errors import InvalidInput
-from mipselect.validation import checked_integer, checked_positive, set_fields
+from mipselect.validation import checked_integer
+
+PENALTY = 1.0
+"""ℓ of ridge regression within a block, where the kernel of a feature has trace b."""
+
+DEPTH = 0.3
+"""c: adjusted R² below -c times the best of its block counts as -c."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +50,6 @@ class Products:
         zᵀM³z'.
     trace, square : ndarray of shape (B,)
         tr M = b - 1 - degrees of freedom, and tr M², over the centred vectors.
-    penalty : float
-        ℓ.
     """
 
     once: FloatArray
@@ -53,23 +57,21 @@ class Products:
     thrice: FloatArray
     trace: FloatArray
     square: FloatArray
-    penalty: float
 
     @classmethod
-    def of_columns(cls, columns: FloatArray, penalty: float) -> Products:
+    def of_columns(cls, columns: FloatArray) -> Products:
         """Add up products for the empty support, of centred columns with the target as the last.
 
         Parameters
         ----------
         columns : ndarray of shape (c + 1, b, B)
-        penalty : float
         """
         c, b, blocks = columns.shape
         gram = np.zeros((c, c, blocks))
         for k in range(b):
             gram += columns[:, None, k] * columns[None, :, k]
         dimensions = np.full(blocks, b - 1.0)
-        return cls(gram, gram, gram[:-1, :-1], dimensions, dimensions, penalty)
+        return cls(gram, gram, gram[:-1, :-1], dimensions, dimensions)
 
     def without(self, count: int) -> Products:
         """Leave the first columns out; nothing is copied."""
@@ -84,13 +86,13 @@ class Products:
         return self._of(self.once[both], self.twice[both], self.thrice[np.ix_(columns, columns)])
 
     def _of(self, once: FloatArray, twice: FloatArray, thrice: FloatArray) -> Products:
-        return Products(once, twice, thrice, self.trace, self.square, self.penalty)
+        return Products(once, twice, thrice, self.trace, self.square)
 
     def with_first(self) -> Products:
         """Take the first column into the support."""
         row, row_twice, row_thrice = self.once[0, 1:], self.twice[0, 1:], self.thrice[0, 1:]
         norm, norm_thrice = self.twice[0, 0], self.thrice[0, 0]
-        weight = 1.0 / (self.penalty + self.once[0, 0])
+        weight = 1.0 / (PENALTY + self.once[0, 0])
         share = row * weight
         # M' = M - Mz zᵀM/(ℓ + zᵀMz), its square and its cube.
         once = self.once[1:, 1:] - share[:, None] * row[None]
@@ -101,7 +103,7 @@ class Products:
         thrice = self.thrice[1:, 1:] - half - half.swapaxes(0, 1)
         thrice -= left[:, None] * (weight * left)[None]
         traces = _traces_after(self.trace, self.square, norm * weight, norm_thrice * weight)
-        return Products(once, twice, thrice, *traces, self.penalty)
+        return Products(once, twice, thrice, *traces)
 
     def diagonal(self) -> Single:
         """Take from the products what a last step with a single column needs."""
@@ -116,7 +118,6 @@ class Products:
             self.thrice[places, places],
             self.trace,
             self.square,
-            self.penalty,
         )
 
     def diagonal_with_first(self) -> Single:
@@ -125,7 +126,7 @@ class Products:
         places = np.arange(1, c)
         row, row_twice, row_thrice = self.once[0, 1:], self.twice[0, 1:], self.thrice[0, 1:]
         norm, norm_thrice = self.twice[0, 0], self.thrice[0, 0]
-        weight = 1.0 / (self.penalty + self.once[0, 0])
+        weight = 1.0 / (PENALTY + self.once[0, 0])
         share = row * weight
         last = share[-1]
         share, row, column_twice = share[:-1], row[:-1], row_twice[:-1]
@@ -141,7 +142,6 @@ class Products:
             self.twice[c, c] - 2.0 * (last * half_last),
             self.thrice[places, places] - 2.0 * (share * half_thrice) - weight * (left * left),
             *_traces_after(self.trace, self.square, norm * weight, norm_thrice * weight),
-            self.penalty,
         )
 
 
@@ -159,7 +159,6 @@ class Single:
         zᵀM³z.
     trace, square : ndarray of shape (B,)
         tr M and tr M².
-    penalty : float
     """
 
     once: FloatArray
@@ -170,11 +169,10 @@ class Single:
     thrice: FloatArray
     trace: FloatArray
     square: FloatArray
-    penalty: float
 
     def adjusted(self, rows: int) -> FloatArray:
         """Compute the adjusted R² with each of the columns, shape (c, B); b = `rows`."""
-        weight = 1.0 / (self.penalty + self.once)
+        weight = 1.0 / (PENALTY + self.once)
         share = self.once_target * weight
         residual = self.target - share * (2.0 * self.twice_target - share * self.twice)
         traces = self.trace, self.square, self.twice * weight, self.thrice * weight
@@ -230,42 +228,9 @@ SECONDS_OF_A_TICK = 0.1
 Tick = Callable[[int, int], None]
 
 
-@dataclass(frozen=True)
-class BlockR2:
-    """Public settings of block R².
-
-    Attributes
-    ----------
-    blocks : Blocks
-        b rows a block and T partitions, drawn before the data are seen.
-    penalty : float
-        ℓ of ridge regression within a block, where the kernel of a feature has trace b.
-    depth : float
-        c: adjusted R² below -c times the best of its block counts as -c.
-
-    Raises
-    ------
-    InvalidInput
-
-    References
-    ----------
-    docs/mathematics/block-r2.md, (1) and (2).
-    """
-
-    blocks: Blocks
-    penalty: float = 1.0
-    depth: float = 0.3
-
-    def __post_init__(self) -> None:
-        set_fields(
-            self,
-            penalty=checked_positive(self.penalty, "penalty"),
-            depth=checked_positive(self.depth, "depth"),
-        )
-
-    def require_rows(self, support_size: int) -> None:
-        """Raise `InvalidInput` unless b > s + 2."""
-        checked_integer(self.blocks.rows, "block_rows", support_size + 3)
+def require_rows(blocks: Blocks, support_size: int) -> None:
+    """Raise `InvalidInput` unless b > s + 2."""
+    checked_integer(blocks.rows, "block_rows", support_size + 3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -334,7 +299,7 @@ def unwatched(done: int, total: int) -> None:
 def r_squared_counts(
     rows: FloatArray,
     features: ListedFeatures,
-    settings: BlockR2,
+    blocks: Blocks,
     threads: int = 1,
     tick: Tick = unwatched,
 ) -> IntArray:
@@ -345,7 +310,7 @@ def r_squared_counts(
     rows : ndarray of shape (n, C)
         NaN where a value is missing.
     features : ListedFeatures
-    settings : BlockR2
+    blocks : Blocks
     threads : int
         Batches of blocks that are worked on at once; the result does not depend on it.
     tick : callable
@@ -363,23 +328,23 @@ def r_squared_counts(
         If there is no block.
     """
     counts = np.zeros(math.comb(features.count, features.support_size), dtype=np.int64)
-    stop, done, total = Event(), 0, settings.blocks.terms(len(rows))
+    stop, done, total = Event(), 0, blocks.terms(len(rows))
     with ThreadPoolExecutor(threads) as pool:
         waiting = deque[tuple[Future[IntArray], int]]()
 
         def add_first() -> int:
-            future, blocks = waiting.popleft()
+            future, count = waiting.popleft()
             while True:
                 tick(done, total)
                 with suppress(TimeoutError):
                     counts[:] += future.result(timeout=SECONDS_OF_A_TICK)
-                    return blocks
+                    return count
 
         try:
-            for batch in _batches(len(rows), features, settings.blocks):
+            for batch in _batches(len(rows), features, blocks):
                 if len(waiting) > 2 * threads:
                     done += add_first()
-                task = pool.submit(_counts_of_batch, rows[batch], features, settings, stop)
+                task = pool.submit(_counts_of_batch, rows[batch], features, stop)
                 waiting.append((task, len(batch)))
             while waiting:
                 done += add_first()
@@ -410,15 +375,13 @@ def batch_size(columns: int) -> int:
 
 # A warning would tell about the data, and every thread has a state of its own.
 @np.errstate(all="ignore")
-def _counts_of_batch(
-    rows: FloatArray, features: ListedFeatures, settings: BlockR2, stop: Event
-) -> IntArray:
+def _counts_of_batch(rows: FloatArray, features: ListedFeatures, stop: Event) -> IntArray:
     """Add up counts over some blocks; rows have shape (B, b, C), supports the order of `features`.
 
     The counts are incomplete once `stop` is set, which ends the work. More values g than are kept
     are computed a second time, once the largest of each block is known.
     """
-    products, there = _products(rows, features, settings.penalty)
+    products, there = _products(rows, features)
     widths, s, b = features.widths, features.support_size, rows.shape[1]
     best = np.full(len(rows), LEAST_BEST)
     counts = np.zeros(math.comb(features.count, s), dtype=np.int64)
@@ -432,19 +395,19 @@ def _counts_of_batch(
         np.fmax(best, np.fmax.reduce(g, axis=0), out=best)
     start = 0
     for g in second:
-        u = rounded_share(g, best, settings.depth) * there
+        u = rounded_share(g, best) * there
         counts[start : start + len(g)] = u.sum(axis=1)
         start += len(g)
     return counts
 
 
-def rounded_share(g: FloatArray, best: FloatArray, depth: float) -> FloatArray:
+def rounded_share(g: FloatArray, best: FloatArray) -> FloatArray:
     """Compute 2²⁰ u = 2²⁰ (clip(g/max(¼, max_S g), -c, 1) + c)/(1 + c), whole, shape (..., B).
 
-    A g that rounding made no number, under a tiny penalty, is as bad as any.
+    A g that rounding made no number is as bad as any.
     """
-    share = np.fmax(np.minimum(g / best, 1.0), -depth)
-    return np.rint((share + depth) * (UNITS / (1.0 + depth)))
+    share = np.fmax(np.minimum(g / best, 1.0), -DEPTH)
+    return np.rint((share + DEPTH) * (UNITS / (1.0 + DEPTH)))
 
 
 def adjusted_of_supports(
@@ -496,14 +459,12 @@ def _adjusted_of_last(products: Products, widths: Sequence[int], rows: int) -> I
         yield products.without(place).diagonal().adjusted(rows)
 
 
-def _products(
-    rows: FloatArray, features: ListedFeatures, penalty: float
-) -> tuple[Products, FloatArray]:
+def _products(rows: FloatArray, features: ListedFeatures) -> tuple[Products, FloatArray]:
     """Compute products before the first choice, and 1 for blocks whose target is not constant."""
     parts = features.columns.parts
     kernels = [_factor(rows, features, part) for part in (*features.always, *features.order)]
     target = _centred_part(rows, features.columns, len(parts) - 1)
-    products = Products.of_columns(np.concatenate([*kernels, target]), penalty)
+    products = Products.of_columns(np.concatenate([*kernels, target]))
     for part in features.always:
         for _ in range(features.width(part)):
             products = products.with_first()
@@ -612,7 +573,7 @@ def settled_blocks(
         For b ≤ s + 2, or for n < b.
     """
     one = Blocks.of(features.block_rows, 1, partition_seed)
-    BlockR2(one).require_rows(features.support_size)
+    require_rows(one, features.support_size)
     one.count(n)
     if partitions is None:
         partitions = default_partitions(r_squared_seconds(n, 1, features))

@@ -22,13 +22,13 @@ from mipselect.blocks.partitions import (
 from mipselect.blocks.r_squared import (
     MOST_SUPPORTS,
     UNITS,
-    BlockR2,
     ListedFeatures,
     Tick,
     cores,
     r_squared_counts,
     r_squared_seconds,
     require_listable,
+    require_rows,
     settled_blocks,
     unwatched,
 )
@@ -87,8 +87,6 @@ class BlockScores(OfProblem):
     ----------
     problem : Problem
         Public.
-    settings : BlockR2
-        Public but for the seed.
     n : int
         Rows; of a table with a privacy unit, people.
 
@@ -121,8 +119,6 @@ class BlockScores(OfProblem):
     >>> ExponentialMechanism(scores, epsilon=1.0).release().support
     (1, 4)
     """
-
-    settings: BlockR2
 
     def __init__(
         self,
@@ -172,8 +168,7 @@ class BlockScores(OfProblem):
         """Score the supports of rows whose columns stand as in the layout, the target last."""
         assert problem.blocks is not None
         new, features = cls.__new__(cls), listed_features(problem, problem.blocks.rows)
-        settings, n = BlockR2(problem.blocks), len(rows)
-        set_fields(new, problem=problem, settings=settings, n=n, _features=features, _rows=rows)
+        set_fields(new, problem=problem, n=len(rows), _features=features, _rows=rows)
         return new
 
     _features: ListedFeatures
@@ -182,18 +177,18 @@ class BlockScores(OfProblem):
     def __repr__(self) -> str:
         return (
             f"BlockScores(n={self.n}, n_features={self.n_features}, "
-            f"support_size={self.support_size}, block_rows={self.settings.blocks.rows}, "
-            f"partitions={self.settings.blocks.partitions})"
+            f"support_size={self.support_size}, block_rows={self._blocks.rows}, "
+            f"partitions={self._blocks.partitions})"
         )
+
+    @property
+    def _blocks(self) -> Blocks:
+        assert self.problem.blocks is not None
+        return self.problem.blocks
 
     def value_error_of(self, n: int) -> float:
         """Return 0: sums are exact."""
         return 0.0
-
-    @property
-    def ridge(self) -> float:
-        """ℓ of ridge regression within a block."""
-        return self.settings.penalty
 
     @cached_property
     def counts(self) -> IntArray:
@@ -212,14 +207,14 @@ class BlockScores(OfProblem):
             vars(self)["counts"] = self._counted(tick)
 
     def _counted(self, tick: Tick) -> IntArray:
-        counts = r_squared_counts(self._rows, self._features, self.settings, cores(), tick)
+        counts = r_squared_counts(self._rows, self._features, self._blocks, cores(), tick)
         counts.flags.writeable = False
         return counts
 
     @cached_property
     def all_scores(self) -> FloatArray:
         """F(S) of every support in lexicographic order, shape (N,). Sensitive."""
-        scores: FloatArray = self.counts / float(UNITS * self.settings.blocks.partitions)
+        scores: FloatArray = self.counts / float(UNITS * self._blocks.partitions)
         scores.flags.writeable = False
         return scores
 
@@ -365,7 +360,7 @@ class BlockOptions:
         s, blocks = problem.support_size, None
         require_listable(problem.n_features, s)
         if self.block_rows is not None:
-            BlockR2(self.blocks).require_rows(s)
+            require_rows(self.blocks, s)
         if n is not None:
             b = self.block_rows or default_block_rows(n, self.epsilon, s)
             features = listed_features(problem, b)

@@ -75,7 +75,7 @@ def test_a_table_has_the_scores_of_its_fields() -> None:
         public = TableQuestion(SCHEMA, "y", always).without_ranges
         rows = rows_of_table(source, public)
         features = ListedFeatures(public.parts, scores.n_features, 2, 7)
-        expected = direct_counts(rows, features, scores.settings)
+        expected = direct_counts(rows, features, scores.problem.blocks)
         assert np.abs(scores.counts - expected).max() <= 3
         assert scores.feature_names == tuple(
             name for name in ("ward", "dose", "sex", "stage") if name not in always
@@ -117,8 +117,8 @@ def test_partitions_are_those_of_the_operating_system_without_a_seed() -> None:
     X, y = arrays()
     one, other = (BlockScores(X, y, support_size=2) for _ in range(2))
     assert (one.counts != other.counts).any()
-    assert one.settings.blocks.seed != other.settings.blocks.seed
-    assert str(one.settings.blocks.seed) not in repr(one) + str(one.problem.public())
+    assert one.problem.blocks.seed != other.problem.blocks.seed
+    assert str(one.problem.blocks.seed) not in repr(one) + str(one.problem.public())
 
 
 def test_draws_have_the_stated_law_and_a_rho() -> None:

@@ -15,7 +15,7 @@ from mipselect.blocks.partitions import (
     default_block_rows,
     default_partitions,
 )
-from mipselect.blocks.r_squared import BlockR2, ListedFeatures, r_squared_counts
+from mipselect.blocks.r_squared import ListedFeatures, r_squared_counts
 from mipselect.errors import InvalidInput
 from tests.support.dense_block_r2 import direct_counts, kernel, row_blocks
 
@@ -52,8 +52,8 @@ def table(seed: int = 0) -> tuple[np.ndarray, ColumnsOfFeatures]:
     return rows, ColumnsOfFeatures(parts, indicators)
 
 
-def settings(rows: int, partitions: int = 1, seed: int = 3, **more: float) -> BlockR2:
-    return BlockR2(Blocks(rows, partitions, seed), **more)
+def settings(rows: int, partitions: int = 1, seed: int = 3) -> Blocks:
+    return Blocks(rows, partitions, seed)
 
 
 @pytest.mark.parametrize(("size", "b"), [(1, 4), (1, 20), (2, 5), (3, 6), (3, 11), (4, 8)])
@@ -69,13 +69,17 @@ def test_every_support_has_the_score_of_its_definition(size: int, b: int, always
     assert np.ptp(found) > 1000
 
 
-@pytest.mark.parametrize("values", [{"penalty": 0.1}, {"depth": 0.6}, {"penalty": 5.0}])
-def test_settings_are_those_of_the_definition(values: dict[str, float]) -> None:
+@pytest.mark.parametrize(("name", "value"), [("PENALTY", 0.1), ("DEPTH", 0.6), ("PENALTY", 5.0)])
+def test_constants_are_those_of_the_definition(
+    name: str, value: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rows, columns = table()
-    features, asked = ListedFeatures(columns, 7, 2, 9), settings(9, **values)
+    features, asked = ListedFeatures(columns, 7, 2, 9), settings(9)
+    before = r_squared_counts(rows, features, asked)
+    monkeypatch.setattr(r_squared, name, value)
     found = r_squared_counts(rows, features, asked)
     assert np.abs(found - direct_counts(rows, features, asked)).max() <= ROUNDINGS
-    assert np.abs(found - r_squared_counts(rows, features, settings(9))).max() > 1000
+    assert np.abs(found - before).max() > 1000
 
 
 def test_near_copies_and_copies_of_the_target_keep_their_digits() -> None:
@@ -178,17 +182,20 @@ def test_whatever_stands_in_the_rows_shares_are_between_0_and_1(value: float) ->
 
 
 @pytest.mark.parametrize("penalty", [1e-3, 1e-12, 1e-200])
-def test_a_tiny_penalty_leaves_no_block_more_than_its_share(penalty: float) -> None:
+def test_a_tiny_penalty_leaves_no_block_more_than_its_share(
+    penalty: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Where rounding leaves no number there, as without a degree of freedom, it counts as none."""
     rows, columns = table()
     features = ListedFeatures(columns, 7, 2, 6)
-    found = r_squared_counts(rows, features, settings(6, penalty=penalty))
+    monkeypatch.setattr(r_squared, "PENALTY", penalty)
+    found = r_squared_counts(rows, features, settings(6))
     assert (found >= 0).all()
     assert (found <= (N // 6) << 20).all()
 
 
 def test_what_is_no_number_is_as_bad_as_any() -> None:
-    shares = r_squared.rounded_share(np.array([np.nan, -np.inf, 0.5, np.inf]), np.ones(4), 0.3)
+    shares = r_squared.rounded_share(np.array([np.nan, -np.inf, 0.5, np.inf]), np.ones(4))
     assert shares.tolist() == [0.0, 0.0, np.rint(0.8 / 1.3 * 2**20), 2.0**20]
 
 
@@ -204,7 +211,7 @@ def test_noise_explains_nothing_however_many_columns_it_has() -> None:
     indicators = (np.arange(12) >= 2) & (np.arange(12) < 11)
     columns = ColumnsOfFeatures(((0,), (1,), tuple(range(2, 11)), (11,)), indicators)
     features = ListedFeatures(columns, 3, 1, b)
-    products, _ = r_squared._products(rows, features, 1.0)
+    products, _ = r_squared._products(rows, features)
     g = np.concatenate(list(r_squared.adjusted_of_supports(products, features.widths, 1, b)))
     error = 4.0 * g.std(axis=1) / math.sqrt(targets)
     of_category, *of_numbers = g.mean(axis=1)
@@ -242,11 +249,8 @@ def test_the_rule_of_partitions_fits_its_time() -> None:
 
 def test_settings_out_of_range_are_refused() -> None:
     rows, features = numbers()
-    for wrong in ({"penalty": 0.0}, {"depth": -0.1}, {"penalty": math.nan}):
-        with pytest.raises(InvalidInput):
-            settings(8, **wrong)
     with pytest.raises(InvalidInput, match="block_rows must be an integer ≥ 5"):
-        settings(4).require_rows(2)
-    settings(5).require_rows(2)
+        r_squared.require_rows(settings(4), 2)
+    r_squared.require_rows(settings(5), 2)
     with pytest.raises(InvalidInput, match="7 rows are no block of 8"):
         r_squared_counts(rows[:7], features, settings(8))

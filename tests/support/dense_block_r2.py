@@ -7,14 +7,16 @@ from itertools import combinations
 
 import numpy as np
 
-from mipselect.blocks.r_squared import BlockR2, ListedFeatures
+from mipselect.blocks import r_squared
+from mipselect.blocks.partitions import Blocks
+from mipselect.blocks.r_squared import ListedFeatures
 
 UNITS = 2**20
 
 
-def row_blocks(n: int, settings: BlockR2) -> list[np.ndarray]:
+def row_blocks(n: int, blocks: Blocks) -> list[np.ndarray]:
     """All blocks of all partitions, as row numbers."""
-    return [block for partition in settings.blocks.of_window(0, n) for block in partition]
+    return [block for partition in blocks.of_window(0, n) for block in partition]
 
 
 def kernel(rows: np.ndarray, part: tuple[int, ...], indicators: np.ndarray) -> np.ndarray:
@@ -34,9 +36,9 @@ def centred(values: np.ndarray) -> np.ndarray:
     return np.where(there, values - values[there].mean(), 0.0)
 
 
-def shares(rows: np.ndarray, features: ListedFeatures, settings: BlockR2) -> np.ndarray:
+def shares(rows: np.ndarray, features: ListedFeatures) -> np.ndarray:
     """u of every support in one block, lexicographic."""
-    columns, b, ridge = features.columns, len(rows), settings.penalty
+    columns, b, ridge = features.columns, len(rows), r_squared.PENALTY
     kernels = [kernel(rows, part, columns.indicators) for part in columns.parts[:-1]]
     y = centred(rows[:, columns.parts[-1][0]])
     total = len(list(combinations(range(features.count), features.support_size)))
@@ -54,11 +56,11 @@ def shares(rows: np.ndarray, features: ListedFeatures, settings: BlockR2) -> np.
         unbiased, cross_validated = squares / of_noise, squares / (left / (b - 1)) ** 2
         found.append(1.0 - math.sqrt(unbiased * cross_validated))
     g = np.array(found)
-    low = settings.depth
+    low = r_squared.DEPTH
     return (np.clip(g / max(0.25, float(g.max())), -low, 1.0) + low) / (1.0 + low)
 
 
-def direct_counts(rows: np.ndarray, features: ListedFeatures, settings: BlockR2) -> np.ndarray:
+def direct_counts(rows: np.ndarray, features: ListedFeatures, blocks: Blocks) -> np.ndarray:
     """2²⁰ T F(S) of every support, shape (N,)."""
-    blocks = row_blocks(len(rows), settings)
-    return sum(np.rint(UNITS * shares(rows[block], features, settings)) for block in blocks)
+    blocks_of_rows = row_blocks(len(rows), blocks)
+    return sum(np.rint(UNITS * shares(rows[block], features)) for block in blocks_of_rows)
