@@ -211,7 +211,7 @@ def test_changes_lie_in_the_stated_interval(family: str) -> None:
 def test_no_block_r2_moves_by_more_than_one_for_each_partition() -> None:
     for one, other in block_pairs.of_scores():
         moved = np.abs(one.instance.counts - other.instance.counts).max()
-        assert moved <= 2**20 * one.instance.settings.blocks.partitions
+        assert moved <= 2**20 * one.instance.problem.blocks.partitions
     one, other = (data.instance.counts for data in block_pairs.flipped())
     assert one[0] - other[0] == 2**20
     assert (other[1:] - one[1:] == 2**20).all()
