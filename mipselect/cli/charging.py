@@ -18,7 +18,7 @@ from mipselect.cli.options import LedgerOptions
 from mipselect.cli.output import Delivery, Interrupted, line
 from mipselect.cli.start import let_signals_raise, say
 from mipselect.errors import MipselectError
-from mipselect.privacy.guarantee import ROW, Guarantee, amount, is_row
+from mipselect.privacy.guarantee import ROW, Guarantee, amount, checked_relation, is_row
 from mipselect.privacy.public_fields import public_under
 from mipselect.validation import listed, sizes_in_words
 
@@ -54,7 +54,8 @@ def opened(options: LedgerOptions) -> Ledger | None:
 
 def relation_of(ledger: Ledger | None, given: str | None) -> str:
     """Return the relation that was given, or else that of the ledger; replace-one without both."""
-    return given or ("replace-one" if ledger is None else ledger.relation)
+    found = given or ("replace-one" if ledger is None else ledger.relation)
+    return checked_relation(found, "--relation")
 
 
 def check_ledger(ledger: Ledger | None, total: Guarantee) -> None:

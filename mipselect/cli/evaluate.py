@@ -17,7 +17,7 @@ from mipselect.cli.start import say
 from mipselect.cli.table_options import TABLE, TableArgument
 from mipselect.errors import about
 from mipselect.json_objects import read_json
-from mipselect.privacy.guarantee import ROW, Guarantee, checked_relation
+from mipselect.privacy.guarantee import ROW, Guarantee
 from mipselect.validation import checked_budget
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def evaluate(arguments: EvaluateArguments) -> None:
     source, name = table.source, Path(table.data).name
     check_seed(charge.seed)
     ledger = opened(charge.ledger)
-    relation = checked_relation(relation_of(ledger, charge.relation), "--relation")
+    relation = relation_of(ledger, charge.relation)
     read = [arguments.model, Path(table.data), *charge.ledger.files]
     read += [] if arguments.schema is None else [arguments.schema]
     check_output(delivery.output, read, replace=delivery.replace)

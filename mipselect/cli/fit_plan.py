@@ -33,7 +33,7 @@ from mipselect.cli.table_options import (
 from mipselect.errors import InvalidInput, about
 from mipselect.mechanisms.base import Mechanism
 from mipselect.privacy import Guarantee, Ledger
-from mipselect.privacy.guarantee import amount, checked_relation
+from mipselect.privacy.guarantee import amount
 from mipselect.problem.problem import Problem
 from mipselect.problem.scores import LOSS
 from mipselect.problem.stored import StoredData
@@ -181,7 +181,6 @@ def fitter_of(
     if delta is not None and not (of_classes or chosen):
         model = replace(model, regression=Regression.ADASSP)
     way = model.way.value
-    checked_relation(relation, "--relation")
     if ranges == PRIVATE and (score == LOSS or relation != "replace-one"):
         raise InvalidInput(
             "ranges that nobody stated can be drawn only where features are drawn from blocks, "

@@ -35,9 +35,7 @@ from mipselect.quality.measures import LEVEL
 from mipselect.validation import checked_integer, checked_time_limit, listed, plain_digits, plural
 
 if TYPE_CHECKING:
-    from mipselect.planning import Found
-    from mipselect.planning.fit import ModelForecast, ModelPlan
-    from mipselect.planning.selection import SelectionPlan
+    from mipselect.planning import Found, ModelForecast, ModelPlan, SelectionPlan
 
 EXAMPLES = """Examples:
 
@@ -169,8 +167,7 @@ def plan(arguments: PlanArguments) -> None:
     ones. For other numbers of rows call it again.
     """
     from mipselect.cli.fit_plan import fitter_of
-    from mipselect.planning.fit import plan_fit, range_advice
-    from mipselect.planning.selection import plan_selection
+    from mipselect.planning.plans import plan_fit, plan_selection, range_advice
     from mipselect.planning.simulation import MOST_TABLES, Guesses, Question
     from mipselect.regression.plan import share_of_selection
     from mipselect.tables import TableSchema
@@ -369,7 +366,7 @@ def legend(plan: SelectionPlan) -> str:
 
 def legend_of_the_model(plan: ModelPlan, how: Mapping[str, Any]) -> str:
     """Say what the numbers of a model are, and which model it is."""
-    from mipselect.planning.fit import FRESH_ROWS, R_SQUARED
+    from mipselect.planning.plans import FRESH_ROWS, R_SQUARED
 
     if not plan.forecasts:
         return f"{LATE}: the model of fit."

@@ -34,7 +34,6 @@ if TYPE_CHECKING:  # --help imports none of them.
     from mipselect.selectors.base import PrivateSelector
     from mipselect.selectors.problem import ProblemSelector
     from mipselect.tables.schema import TableSchema
-    from mipselect.tables.table_file import TableFile
 
 EXAMPLES = """Examples:
 
@@ -141,8 +140,7 @@ def table_asked_of(
             settings |= {**bounds, "intercept": not question.no_intercept}
     if schema is None:
         settings = {"support_size": size, "loss": None, **settings}
-        named = "the largest of --sizes" if arguments.support_size is None else "--support-size"
-        return number_table(table.source, table.target, numbers.chosen, blocks, named, settings)
+        return _numbers(arguments, blocks, settings)
     if blocks is not None:
         refuse(replace(question, always=None, never=None, unit_rule=None), NO_RANGE)
     note_of_the_target(schema, table.target)
@@ -212,50 +210,30 @@ def _checked_bounds(given: dict[str, float], method: PrivateSelector) -> dict[st
     return given
 
 
-def number_table(
-    source: TableFile,
-    target: str,
-    features: list[str] | None,
-    blocks: BlockOptions | None,
-    size_named: str,
-    settings: Mapping[str, Any],
+def _numbers(
+    arguments: SelectArguments, blocks: BlockOptions | None, settings: Mapping[str, Any]
 ) -> ProblemSource:
-    """Name a table of numbers, with public bounds or scored from blocks of rows.
-
-    Parameters
-    ----------
-    source : TableFile
-    target : str
-    features : list of str or None
-        None is all columns but the target.
-    blocks : BlockOptions or None
-        Score from blocks, which uses no range; None for the loss.
-    size_named : str
-        What messages call its support size.
-    settings : mapping
-        The other arguments of `Instance`.
-    """
+    """Name a table of numbers, with the settings of `Instance` or scored from blocks of rows."""
     from mipselect.cli.inputs import ProblemSource
     from mipselect.problem.data import Rows
     from mipselect.problem.problem import Problem
     from mipselect.problem.stored import StoredData
     from mipselect.tables.numbers import header, read_table
 
-    path = Path(source.path)
-
-    def checked(p: int) -> None:
-        checked_integer(settings["support_size"], f"{path}: {size_named}", 1, p)
+    table, path = arguments.table, Path(arguments.table.data)
+    asked = table.source, table.target, arguments.numbers.chosen
+    named = "the largest of --sizes" if arguments.support_size is None else "--support-size"
 
     def problem() -> tuple[Problem, int | None]:
-        names = header(source, target, features)
-        checked(len(names))
+        names = header(*asked)
+        checked_integer(settings["support_size"], f"{path}: {named}", 1, len(names))
         with about(str(path)):
             found = Problem.of_columns(len(names), names, **settings)
             return (found if blocks is None else blocks.scored(found)), None
 
     def data() -> StoredData:
-        arrays = read_table(source, target, features)
-        checked(arrays[0].shape[1])
+        arrays = read_table(*asked)
+        checked_integer(settings["support_size"], f"{path}: {named}", 1, arrays[0].shape[1])
         stored = StoredData.of_arrays(path, arrays, settings)
         if blocks is None:
             return stored

@@ -194,7 +194,7 @@ class Regularisation:
 
 @options
 class SchemaOptions:
-    """SchemaOptions about a table with a schema."""
+    """Options about a table with a schema."""
 
     PANEL = TABLE_PANEL
 
@@ -240,7 +240,7 @@ class SchemaOptions:
 
 @options
 class MomentsOptions:
-    """SchemaOptions about moments, which an instance has in its file."""
+    """Options about moments, which an instance has in its file."""
 
     support_size: int | None = option("--support-size", "How many to pick.", panel=MOMENTS_PANEL)
     regularisation: Regularisation = group(Regularisation, panel=MOMENTS_PANEL)

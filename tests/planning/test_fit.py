@@ -12,8 +12,8 @@ from sklearn.metrics import r2_score, roc_auc_score
 
 from mipselect import Guarantee, Ledger
 from mipselect.errors import InvalidInput, NotCertified
-from mipselect.planning import Guesses, ModelPlan, Question, fit, plan_fit
-from mipselect.planning.fit import RATIO, forecast, range_advice, scored_table
+from mipselect.planning import Guesses, ModelPlan, Question, plan_fit, plans
+from mipselect.planning.plans import RATIO, forecast, range_advice, scored_table
 from mipselect.planning.simulation import Simulation
 from mipselect.quality import Measure, Quality
 from mipselect.regression import (
@@ -82,13 +82,13 @@ def test_a_simulated_model_is_one_of_fit(
 ) -> None:
     """The same release as `fit_table` draws, seed by seed, with the user's own schema."""
     released: list[tuple[Any, ...]] = []
-    honest = fit.fit_at
+    honest = plans.fit_at
 
     def kept(*given: Any, **settings: Any) -> SelectThenRegress:
         released.append((honest(*given, **settings), given[2], settings["seed"]))
         return released[-1][0]
 
-    monkeypatch.setattr(fit, "fit_at", kept)
+    monkeypatch.setattr(plans, "fit_at", kept)
     plan = planned(fitted, tables=1, epsilons=[3.0], **more)
     ((simulated, table, seed),) = released
     whole = Simulation(plan.question, RATIO).table(0, 2400)
@@ -176,7 +176,7 @@ def test_a_forecast_sums_up_models() -> None:
 
 
 def test_a_draw_that_takes_too_long_leaves_the_models_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest, asked = fit.scored_table, list[tuple[int, float]]()
+    honest, asked = plans.scored_table, list[tuple[int, float]]()
 
     def late(fitted: Any, simulation: Simulation, number: int, time_limit: float) -> Any:
         asked.append((number, time_limit))
@@ -184,7 +184,7 @@ def test_a_draw_that_takes_too_long_leaves_the_models_out(monkeypatch: pytest.Mo
             raise NotCertified("time limit reached", bound=0.0, incumbent=0.0)
         return honest(fitted, simulation, number, time_limit)
 
-    monkeypatch.setattr(fit, "scored_table", late)
+    monkeypatch.setattr(plans, "scored_table", late)
     last = 2
     assert planned(tables=4).tables == 2
     assert [number for number, _ in asked] == [0, 1, 2]
@@ -193,7 +193,7 @@ def test_a_draw_that_takes_too_long_leaves_the_models_out(monkeypatch: pytest.Mo
     nothing = planned()
     assert (nothing.tables, nothing.without_privacy, nothing.forecasts) == (0, None, ())
     # One table is simulated in any case.
-    monkeypatch.setattr(fit, "scored_table", honest)
+    monkeypatch.setattr(plans, "scored_table", honest)
     loss = SelectThenRegress(PermuteAndFlipSelector(5), clone(HUBER))
     assert planned(loss, time_limit=1e-9).tables == 1
 
@@ -203,7 +203,7 @@ def test_long_scores_have_fewer_partitions(monkeypatch: pytest.MonkeyPatch) -> N
     table = Simulation(asked, RATIO).table(0, 1000)
     for seconds, partitions in ((0.5, 8), (1e-9, 1)):
         monkeypatch.setattr("mipselect.planning.simulation.SECONDS_OF_PARTITIONS", seconds)
-        fitted = fit.fit_at(model(), asked, table, 1.0, seed=0, time_limit=60.0)
+        fitted = plans.fit_at(model(), asked, table, 1.0, seed=0, time_limit=60.0)
         assert fitted.selector.partitions == asked.blocks(0.3).partitions == partitions
 
 
@@ -223,7 +223,7 @@ def test_of_a_table_with_weights_fields_are_drawn_as_of_fit_from_least_squares()
     asked = question(schema)
     table = Simulation(asked, RATIO).table(0, 400)
     assert "w" not in table.column_names
-    fitted = fit.fit_at(model(), asked, table, 1.0, seed=0, time_limit=60.0)
+    fitted = plans.fit_at(model(), asked, table, 1.0, seed=0, time_limit=60.0)
     assert (fitted.selector.asked_score, fitted.selector.partitions) == ("blocks", 16)
 
 

@@ -13,9 +13,8 @@ import pytest
 from mipselect import BlockScores, ExponentialMechanism, Instance, PermuteAndFlip
 from mipselect.errors import InvalidInput, NotCertified
 from mipselect.mechanisms.supports.exact import ExactDraws
-from mipselect.planning import Guesses, Question, SelectionPlan, plan_selection
-from mipselect.planning import selection as selections
-from mipselect.planning.selection import Found, best_support, chance
+from mipselect.planning import Guesses, Question, SelectionPlan, plan_selection, plans
+from mipselect.planning.plans import Found, best_support, chance
 from mipselect.planning.simulation import Simulation, numbers_in_time
 from mipselect.problem.block_scores import BlockOptions
 from mipselect.search.progress import Deadline
@@ -250,7 +249,7 @@ def test_draws_agree_with_exact_chances(
     table, right = made.table(0, 600), made.right(0)
     instance = Instance.from_table(table, NUMBERS, target="y", support_size=2)
     exact = chance(law(instance, 2.0), right, random.Random(0), Deadline(60.0))
-    monkeypatch.setattr(selections, "DRAWS", 1500)
+    monkeypatch.setattr(plans, "DRAWS", 1500)
     by_cells = law(instance, 2.0, most_listed=0)
     drawn = chance(by_cells, right, random.Random(1), Deadline(60.0))
     assert drawn != exact
@@ -320,7 +319,7 @@ def test_without_time_nothing_is_found_and_one_table_was_begun() -> None:
 
 
 def test_tables_that_are_done_in_time_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest, limits = selections.chances, list[float]()
+    honest, limits = plans.chances, list[float]()
 
     def slow(made: Simulation, number: int, blocks: Any, clock: Deadline) -> Any:
         limits.append(clock.limit)
@@ -328,7 +327,7 @@ def test_tables_that_are_done_in_time_count(monkeypatch: pytest.MonkeyPatch) -> 
             raise NotCertified("time limit", bound=0.0, incumbent=0.0)
         return honest(made, number, blocks, clock)
 
-    monkeypatch.setattr(selections, "chances", slow)
+    monkeypatch.setattr(plans, "chances", slow)
     plan = small_plan(tables=4, time_limit=400.0)
     assert (plan.tables, len(plan.drawn), len(plan.best)) == (2, 2, 2)
     assert limits[0] == 400.0 > limits[1] > limits[2] > 300.0
