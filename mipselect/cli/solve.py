@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from statistics import fmean
@@ -19,6 +19,7 @@ from mipselect.cli.output import (
     BOUNDS,
     SENSITIVE,
     Delivery,
+    Report,
     banner,
     bounds_in_words,
     check_output,
@@ -40,6 +41,8 @@ if TYPE_CHECKING:  # --help imports none of them.
     from mipselect.problem.stored import StoredData
     from mipselect.search import Effort, MistakeLevels, SupportPool
     from mipselect.search.options import SearchSettings
+
+    Found = SupportPool | MistakeLevels
 
 EXAMPLES = """Examples:
 
@@ -215,9 +218,7 @@ def _source(arguments: SolveArguments) -> ProblemSource:
     return scored_table(source.instance, scored, files=files, ranges=ranges)
 
 
-def _search(
-    instance: Instance, method: str, settings: SearchSettings, watch: Watch
-) -> SupportPool | MistakeLevels:
+def _search(instance: Instance, method: str, settings: SearchSettings, watch: Watch) -> Found:
     keywords: dict[str, Any] = {**settings.keywords(), "progress": watch}
     if method == MISTAKES:
         return search.mistake_levels(instance, **keywords)
@@ -242,9 +243,7 @@ class Comparison(NamedTuple):
     sentence: str
 
 
-def compared(
-    instance: Instance, found: SupportPool | MistakeLevels, wanted: Expected | None
-) -> Comparison | None:
+def compared(instance: Instance, found: Found, wanted: Expected | None) -> Comparison | None:
     """Compare the best value, the best support (ties allowed) and, for levels, every level value.
 
     A search may stop at a value that is proven to be within its tolerance of the best, so that
@@ -280,7 +279,7 @@ def effort_counts(effort: Effort) -> dict[str, Any]:
     return {name: value for name, value in asdict(effort).items() if name != "strategies"}
 
 
-def _best(instance: Instance, found: SupportPool | MistakeLevels) -> dict[str, Any]:
+def _best(instance: Instance, found: Found) -> dict[str, Any]:
     """Return the best support and its coefficients, as part of a JSON object."""
     best = found.supports[0].tolist()
     layout, fit, in_units = instance.layout, instance.fit(best), {}
@@ -331,12 +330,7 @@ def _of_levels(levels: MistakeLevels) -> dict[str, Any]:
     }
 
 
-def _print_problem(
-    console: Console,
-    report: Mapping[str, Any],
-    instance: Instance,
-    found: SupportPool | MistakeLevels,
-) -> None:
+def _print_problem(console: Console, report: Report, instance: Instance, found: Found) -> None:
     """Print the problem and what the search took."""
     heading(console, report["instance"])
     supports = report["number_of_supports"]
@@ -362,12 +356,7 @@ def _print_problem(
         line(console, f"Ranges, within which columns are scaled: {report['ranges']}. {DEFAULTS}")
 
 
-def _print_best(
-    console: Console,
-    report: Mapping[str, Any],
-    instance: Instance,
-    found: SupportPool | MistakeLevels,
-) -> None:
+def _print_best(console: Console, report: Report, instance: Instance, found: Found) -> None:
     """Print the best support, its coefficients, and what the bounds clip."""
     best, shares = report["best"], report["clipped"]
     what = "The best support found"
@@ -407,7 +396,7 @@ def _names(instance: Instance, support: Sequence[int]) -> str:
 
 
 def _print_pool(
-    console: Console, report: Mapping[str, Any], instance: Instance, pool: SupportPool, rows: int
+    console: Console, report: Report, instance: Instance, pool: SupportPool, rows: int
 ) -> None:
     """Print the best supports of a pool, and what is proven about all others."""
     shown = min(rows, len(pool))
@@ -425,7 +414,7 @@ def _print_pool(
         console.print(f"Proven for each of the others: at least {max(pool.rest_bound, 0.0):.10g}")
 
 
-def _print_levels(console: Console, report: Mapping[str, Any], instance: Instance) -> None:
+def _print_levels(console: Console, report: Report, instance: Instance) -> None:
     """Print the best of each level, and what the gap allows."""
     heading(console, "The best support at each distance from the best")
     titles, rows = ("level", "value", "proven bound", "supports in level", "names"), []
