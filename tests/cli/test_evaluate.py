@@ -40,38 +40,26 @@ def test_fit_says_how_good_its_model_is(run: Run, table: Path) -> None:
     assert (report["n"], quality.rows, report["quality_share"]) == (1600, 400, 0.2)
     assert report["guarantee"]["epsilon"] == 20.0
     assert Ledger.open(ledger).remaining.epsilon == 0.0
-    assert quality.beats_chance
-    assert outcome.unforeseen == ""
+    assert (quality.beats_chance, outcome.unforeseen) == (True, "")
     text = fit(run, table, "--quality-share", "0.2").out
     assert "Quality: on 20 % of the rows, kept apart from the fit, at no further ε." in text
     assert "Better than predicting the mean: R²" in text
     assert "quality" not in fit(run, table, "--json").report["model"]
-
-
-def test_a_model_that_is_not_known_to_be_good_comes_with_a_warning(
-    run: Run, tmp_path: Path
-) -> None:
-    path = written(tmp_path / "t.csv", rows(60))
-    outcome = fit(run, path, "--quality-share", "0.1", "--epsilon", "1")
+    # Seeded fits keep the same rows apart, and a dry run reads none.
+    seeded = ("--quality-share", "0.3", "--seed", "4", "--json")
+    one, other = (fit(run, table, *seeded).report["model"] for _ in range(2))
+    assert one == other
+    table.write_text(table.read_text().splitlines()[0] + "\n")
+    dry = ("--quality-share", "0.1", "--dry-run")
+    assert fit(run, table, *dry, "--json").report["quality_share"] == 0.1
+    told = fit(run, table, *dry).out
+    assert "Quality: on 10 % of the rows, kept apart from the fit, at no further ε." in told
+    # A model that is not known to be good comes with a warning.
+    written(table, rows(60))
+    outcome = fit(run, table, "--quality-share", "0.1", "--epsilon", "1")
     assert outcome.code == 0
     assert "warning: Not known to be better than predicting the mean" in outcome.err
     assert "Not known to be better than predicting the mean" in outcome.out
-
-
-def test_seeded_fits_keep_the_same_rows_apart(run: Run, table: Path) -> None:
-    one, other = (
-        fit(run, table, "--quality-share", "0.3", "--seed", "4", "--json").report["model"]
-        for _ in range(2)
-    )
-    assert one == other
-
-
-def test_a_dry_run_reads_no_row(run: Run, table: Path) -> None:
-    table.write_text(table.read_text().splitlines()[0] + "\n")
-    report = fit(run, table, "--quality-share", "0.1", "--dry-run", "--json").report
-    assert report["quality_share"] == 0.1
-    told = fit(run, table, "--quality-share", "0.1", "--dry-run").out
-    assert "Quality: on 10 % of the rows, kept apart from the fit, at no further ε." in told
 
 
 def test_another_table_is_charged_before_it_is_read(run: Run, model: Path, tmp_path: Path) -> None:
@@ -116,21 +104,15 @@ def test_the_table_of_the_fit_comes_with_a_warning(run: Run, model: Path, table:
 
 def test_rows_that_are_not_right_raise_nothing(run: Run, model: Path, tmp_path: Path) -> None:
     other = written(tmp_path / "next.csv", HOSTILE)
-    schema = other.with_name("schema.json")
+    asked = ("evaluate", model, other, "--schema", tmp_path / "schema.json", "--epsilon", "1")
     for relation in ("replace-one", "add-remove"):
-        outcome = run(
-            *("evaluate", model, other, "--schema", schema),
-            *("--epsilon", "1", "--relation", relation, "--json"),
-        )
+        outcome = run(*asked, "--relation", relation, "--json")
         assert outcome.code == 0, outcome.err
         quality = Quality.from_dict(outcome.report["quality"])
         assert (quality.rows is None) == (relation == "add-remove")
         assert not quality.beats_chance
         assert "warning: Not known to be better" in outcome.err
-
-
-def test_a_seed_takes_the_privacy_away(run: Run, model: Path, table: Path) -> None:
-    asked = (table, "--schema", table.with_name("schema.json"), "--epsilon", "1", "--seed", "1")
-    report = run("evaluate", model, *asked, "--json").report
+    # A seed takes the privacy away.
+    report = run(*asked, "--seed", "1", "--json").report
     assert (report["private"], report["sensitive"]) == (False, True)
-    assert "NOT PRIVATE" in run("evaluate", model, *asked).out
+    assert "NOT PRIVATE" in run(*asked, "--seed", "1").out
