@@ -34,9 +34,7 @@ STORED_INDEX = re.compile(r"(Unnamed: \d+|__index_level_\d+__)?")
 """Names of the index of a data frame that was stored as a column without a name."""
 
 
-def numeric_matrix(
-    X: ArrayLike, names: Names = None, what: str = "X"
-) -> tuple[FloatArray, tuple[str, ...] | None]:
+def numeric_matrix(X: ArrayLike, names: Names = None) -> tuple[FloatArray, tuple[str, ...] | None]:
     """Return a table as finite numbers, and the names of its columns.
 
     Parameters
@@ -46,8 +44,6 @@ def numeric_matrix(
         Polars, DuckDB). Lazy frames are refused.
     names : sequence of str, optional
         Names for the columns, in place of those that X has.
-    what : str
-        How X is called in a message.
 
     Returns
     -------
@@ -61,40 +57,38 @@ def numeric_matrix(
     InvalidInput
         With the row and the column that is wrong.
     """
-    refuse_lazy(X, what)
+    refuse_lazy(X, "X")
     is_pandas = is_of(X, "pandas.DataFrame")
     table = None if is_pandas else _arrow_table(X)
     if names is None:
         own = getattr(X, "columns", None) if table is None else table.column_names
-        labels = _labels(own, what) if isinstance(own, Iterable) else None
+        labels = _labels(own) if isinstance(own, Iterable) else None
     else:
         labels = checked_names(names)
     if table is not None:
-        matrix = _arrow_matrix(table, what)
+        matrix = _arrow_matrix(table)
     elif is_pandas:
-        matrix = _pandas_matrix(X, labels, what)
+        matrix = _pandas_matrix(X, labels)
     else:
-        matrix = _numbers(plain_array(X, what), labels, what)
+        matrix = _numbers(plain_array(X, "X"), labels, "X")
     if matrix.ndim != 2 or matrix.size == 0:
-        raise InvalidInput(
-            f"{what} must be a non-empty table of shape (n, p), got shape {matrix.shape}"
-        )
-    _require_finite(matrix, labels, what)
+        raise InvalidInput(f"X must be a non-empty table of shape (n, p), got shape {matrix.shape}")
+    _require_finite(matrix, labels, "X")
     return matrix, labels
 
 
-def numeric_vector(y: ArrayLike, what: str = "y") -> FloatArray:
+def numeric_vector(y: ArrayLike) -> FloatArray:
     """Return finite numbers as an array, of whatever shape y has; see `numeric_matrix`."""
-    vector = _numbers(plain_array(y, what), None, what)
-    _require_finite(vector, None, what)
+    vector = _numbers(plain_array(y, "y"), None, "y")
+    _require_finite(vector, None, "y")
     return vector
 
 
-def numeric_target(y: ArrayLike, n: int, what: str = "y") -> FloatArray:
+def numeric_target(y: ArrayLike, n: int) -> FloatArray:
     """Return one finite number for each of n rows of X; see `numeric_matrix`."""
-    target = numeric_vector(y, what)
+    target = numeric_vector(y)
     if target.shape != (n,):
-        raise InvalidInput(f"{what} must have one value per row of X, ({n},); got {target.shape}")
+        raise InvalidInput(f"y must have one value per row of X, ({n},); got {target.shape}")
     return target
 
 
@@ -150,7 +144,7 @@ def refuse_stored_index(names: Sequence[str], what: str, places: Iterable[int]) 
             )
 
 
-def _arrow_matrix(table: Any, what: str) -> FloatArray:
+def _arrow_matrix(table: Any) -> FloatArray:
     """Convert a `pyarrow.Table` to numbers, missing values to NaN."""
     single = table.num_columns and all(column.type == pa.float32() for column in table.columns)
     dtype = np.float32 if single else np.float64
@@ -159,7 +153,7 @@ def _arrow_matrix(table: Any, what: str) -> FloatArray:
         kind, types = column.type, pa.types
         if not (types.is_boolean(kind) or is_numeric(kind) or types.is_null(kind)):
             advice = DATES if types.is_temporal(kind) else ADVICE
-            raise InvalidInput(f"{what}: column {shown(name)} is of type {kind}; {advice}")
+            raise InvalidInput(f"X: column {shown(name)} is of type {kind}; {advice}")
         result[:, k] = doubles(column)
     return result
 
@@ -197,16 +191,16 @@ def is_of(X: object, *classes: str) -> bool:
     return any(each is not None and isinstance(X, getattr(each, name)) for each, name in found)
 
 
-def _pandas_matrix(frame: Any, names: Names, what: str) -> FloatArray:
+def _pandas_matrix(frame: Any, names: Names) -> FloatArray:
     """Convert a data frame to numbers, missing values to NaN; at once, for columns may be many."""
     for j, dtype in enumerate(frame.dtypes):
         if dtype.kind in "Mm" or str(dtype).startswith("period"):
-            raise InvalidInput(f"{what}: {_column(j, names)} is of type {dtype}; {DATES}")
+            raise InvalidInput(f"X: {_column(j, names)} is of type {dtype}; {DATES}")
         if dtype.kind not in "biuf":
             column = np.asarray(frame.iloc[:, j], dtype=object)[:, None]
-            _refuse(column, _is_no_number, names, what, first_column=j)
+            _refuse(column, _is_no_number, names, "X", first_column=j)
             if not isinstance(dtype, np.dtype):
-                raise InvalidInput(f"{what}: {_column(j, names)} is of type {dtype}; {ADVICE}")
+                raise InvalidInput(f"X: {_column(j, names)} is of type {dtype}; {ADVICE}")
     single = all(dtype == np.float32 for dtype in frame.dtypes)
     extended = any(not isinstance(dtype, np.dtype) for dtype in frame.dtypes)
     missing = {"na_value": np.nan} if extended else {}
@@ -214,17 +208,17 @@ def _pandas_matrix(frame: Any, names: Names, what: str) -> FloatArray:
     return matrix
 
 
-def _labels(labels: Iterable[Any], what: str) -> tuple[str, ...]:
+def _labels(labels: Iterable[Any]) -> tuple[str, ...]:
     """Return column labels as names: text, or whole numbers as text."""
     names = []
     for j, label in enumerate(labels):
         if not isinstance(label, str | Integral) or isinstance(label, bool):
             raise InvalidInput(
-                f"{what}: column {j} is labelled by a {type(label).__name__}; labels must be texts "
+                f"X: column {j} is labelled by a {type(label).__name__}; labels must be texts "
                 "or whole numbers: rename the columns"
             )
         names.append(label if isinstance(label, str) else str(int(label)))
-    refuse_stored_index(names, what, range(len(names)))
+    refuse_stored_index(names, "X", range(len(names)))
     return checked_names(names)
 
 

@@ -35,9 +35,7 @@ def on_grid(values: FloatArray, bound: float | FloatArray) -> FloatArray:
     return cut
 
 
-def exact_sums(
-    left: FloatArray, right: FloatArray, unit: float = GRID, *, rows_at_once: int = EXACT_ROWS
-) -> NDArray[np.int64]:
+def exact_sums(left: FloatArray, right: FloatArray, unit: float = GRID) -> NDArray[np.int64]:
     """Compute leftᵀ right in units of unit², exactly, in any order of the rows.
 
     Parameters
@@ -45,8 +43,6 @@ def exact_sums(
     left, right : float arrays, shapes (n, a) and (n, b)
         Multiples of `unit` of at most unit/GRID.
     unit : float
-    rows_at_once : int
-        Rows that are added up in doubles; no more than `EXACT_ROWS`.
 
     Raises
     ------
@@ -58,8 +54,8 @@ def exact_sums(
             f"sums are exact for at most {MOST_ROWS:,} rows, got {len(left):,}; draw from fewer"
         )
     total = np.zeros((left.shape[1], right.shape[1]), dtype=np.int64)
-    for start in range(0, len(left), rows_at_once):
-        part = slice(start, start + rows_at_once)
+    for start in range(0, len(left), EXACT_ROWS):
+        part = slice(start, start + EXACT_ROWS)
         block = left[part].T @ right[part]
         total += (block / unit**2).astype(np.int64)
     return total

@@ -25,6 +25,7 @@ LARGEST_STEP = -500.0
 """Log of the smallest probability with which a coin shows heads in one step."""
 
 MEMORY_BITS = 2**31
+"""Most that all weights may take together; with `MAX_DEPTH` it sets their floor."""
 
 MAX_DEPTH = 2**20
 """No weight is floored that is above the largest one times 2 to the minus this."""
@@ -145,13 +146,11 @@ class IntegerWeights:
     Attributes
     ----------
     mantissas : ndarray of int64, shape (K,)
-        The leading bits of each weight: with b `mantissa_bits` between 2^(b-1) and 2^(b+1).
+        The leading bits of each weight, between 2^52 and 2^54.
     shifts : ndarray of int32, shape (K,)
         Weight k is multiplicities.get(k, 1) · mantissas[k] · 2^shifts[k].
     multiplicities : mapping of int to int
         m_k where it is not 1.
-    mantissa_bits : int
-        53, what doubles have, or fewer.
 
     Notes
     -----
@@ -177,7 +176,6 @@ class IntegerWeights:
     mantissas: NDArray[np.int64] = field(repr=False)
     shifts: NDArray[np.int32] = field(repr=False)
     multiplicities: Mapping[int, int] = field(repr=False)
-    mantissa_bits: int = field(default=MANTISSA_BITS, kw_only=True, repr=False)
     # The members of the bins that were drawn so far: to find them takes all K shifts.
     _members: dict[int, NDArray[np.intp]] = field(init=False, repr=False, default_factory=dict)
 
@@ -189,8 +187,6 @@ class IntegerWeights:
         *,
         log_sizes: NDArray[np.floating[Any]] | None = None,
         log_outcomes: float = 0.0,
-        mantissa_bits: int = MANTISSA_BITS,
-        memory_bits: int = MEMORY_BITS,
     ) -> IntegerWeights:
         """Round m_k exp(l_k), relative to the largest exp(l_k), to integers.
 
@@ -204,10 +200,6 @@ class IntegerWeights:
             log m_k ≥ 0, in place of `multiplicities`.
         log_outcomes : float
             log Σ m_k, or more; public. It lowers the floor.
-        mantissa_bits : int
-            To which weights are rounded; at most 53.
-        memory_bits : int
-            Most that all weights may take together; with `MAX_DEPTH` it sets their floor.
 
         Raises
         ------
@@ -220,11 +212,11 @@ class IntegerWeights:
         counts = {int(k): int(count) for k, count in (multiplicities or {}).items()}
         if any(count < 1 or not 0 <= k < logs.size for k, count in counts.items()):
             raise InvalidInput(f"multiplicities must be positive integers for 0..{logs.size - 1}")
-        depth = min(MAX_DEPTH, memory_bits // logs.size)
+        depth = min(MAX_DEPTH, MEMORY_BITS // logs.size)
         floored = np.maximum(logs - logs.max(), -depth * math.log(2.0) - log_outcomes)
         if log_sizes is not None:
             floored += log_sizes
-        return cls(*_as_integers(floored, mantissa_bits), counts, mantissa_bits=mantissa_bits)
+        return cls(*_as_integers(floored), counts)
 
     def weight(self, index: int) -> int:
         """Return the integer weight of `index`, 0 ≤ index < K."""
@@ -274,7 +266,7 @@ class IntegerWeights:
     @cached_property
     def _bins(self) -> dict[int, int]:
         """The sum of all other mantissas of a shift, by shift, the largest first."""
-        sums = _sums_by_shift(self.mantissas, self.shifts, (self.mantissa_bits + 1) // 2)
+        sums = _sums_by_shift(self.mantissas, self.shifts)
         for k in self.multiplicities:
             sums[int(self.shifts[k])] -= int(self.mantissas[k])
         return {shift: part for shift, part in sums.items() if part}
@@ -290,31 +282,28 @@ class IntegerWeights:
             return int(members[0])
         while True:
             index = int(members[source.randrange(members.size)])
-            if source.getrandbits(self.mantissa_bits + 1) < self.mantissas[index]:
+            if source.getrandbits(MANTISSA_BITS + 1) < self.mantissas[index]:
                 return index
 
 
-def _as_integers(
-    logs: NDArray[np.float64], bits: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Write exp(l) as mantissa · 2^(shift - constant), mantissas near 2^bits, shifts ≥ 0.
+def _as_integers(logs: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Write exp(l) as mantissa · 2^(shift - constant), mantissas near 2^53, shifts ≥ 0.
 
     The logs are overwritten.
     """
     exponents = np.rint(logs / math.log(2.0))
     logs -= exponents * LN2_HIGH
     logs -= exponents * LN2_LOW
-    mantissas = np.rint(np.exp(logs) * 2.0**bits).astype(np.int64)
+    mantissas = np.rint(np.exp(logs) * 2.0**MANTISSA_BITS).astype(np.int64)
     return mantissas, (exponents - exponents.min()).astype(np.int32)
 
 
-def _sums_by_shift(
-    mantissas: NDArray[np.int64], shifts: NDArray[np.int32], half: int
-) -> dict[int, int]:
+def _sums_by_shift(mantissas: NDArray[np.int64], shifts: NDArray[np.int32]) -> dict[int, int]:
     """Add up the mantissas of equal shifts, exactly: in halves of bits that doubles can hold.
 
     Largest shift first. A mantissa has more than `half` bits, so the sum of high halves is not 0.
     """
+    half = (MANTISSA_BITS + 1) // 2
     high = np.bincount(shifts, mantissas >> half)
     low = np.bincount(shifts, mantissas & ((1 << half) - 1))
     present = np.flatnonzero(high)[::-1].tolist()

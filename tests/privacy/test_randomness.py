@@ -72,7 +72,7 @@ def exact_law(weights: IntegerWeights) -> dict[int, Fraction]:
         number = next(n for n in range(weights.total) if weights.draw(Scripted(n, 0, 0)) == first)
         accepted: Counter[int] = Counter()
         for place in range(len(weights.mantissas)):
-            for bits in range(2 << weights.mantissa_bits):
+            for bits in range(2 << randomness.MANTISSA_BITS):
                 try:
                     accepted[weights.draw(Scripted(number, place, bits))] += 1
                 except Rejected:
@@ -82,9 +82,10 @@ def exact_law(weights: IntegerWeights) -> dict[int, Fraction]:
     return law
 
 
-def test_every_integer_below_the_sum_belongs_to_its_index() -> None:
+def test_every_integer_below_the_sum_belongs_to_its_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(randomness, "MANTISSA_BITS", 3)
     zeros = np.zeros(3, dtype=np.int32)
-    weights = IntegerWeights(np.array([1, 2, 5]), zeros, {}, mantissa_bits=3)
+    weights = IntegerWeights(np.array([1, 2, 5]), zeros, {})
     assert weights.total == 8
     assert exact_law(weights) == {0: Fraction(1, 8), 1: Fraction(2, 8), 2: Fraction(5, 8)}
     for index, probability in enumerate((1 / 8, 2 / 8, 5 / 8)):
@@ -152,11 +153,12 @@ def test_nothing_is_impossible_and_nothing_overflows() -> None:
     assert isfinite(same.log_probability(1))
 
 
-def test_the_floor_depends_on_the_number_of_weights_alone() -> None:
+def test_the_floor_depends_on_the_number_of_weights_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(randomness, "MEMORY_BITS", 2000)
     for scale in (1.0, 1e6):
-        weights = IntegerWeights.from_logs([0.0, -1e4 * scale, -1e4], memory_bits=2000)
+        weights = IntegerWeights.from_logs([0.0, -1e4 * scale, -1e4])
         assert weights.log_probability(1) == pytest.approx(-666 * log(2), rel=1e-14)
-    above = IntegerWeights.from_logs([0.0, -400.0], memory_bits=2000)
+    above = IntegerWeights.from_logs([0.0, -400.0])
     assert above.log_probability(1) == pytest.approx(-400.0)
 
 
@@ -185,11 +187,12 @@ def test_log_ratio_is_precise(part: int, rest: int, digits: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_draw_is_exact(seed: int) -> None:
+def test_the_draw_is_exact(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """As likely as its weight says is every index, alone in its bin or not."""
+    monkeypatch.setattr(randomness, "MANTISSA_BITS", 3)
     rng = np.random.default_rng(seed)
     logs = rng.choice([0.0, -0.1, -0.4, -1.0, -2.5, -4.0], 20)
-    weights = IntegerWeights.from_logs(logs, {3: 17, 11: 2, 12: 1}, mantissa_bits=3)
+    weights = IntegerWeights.from_logs(logs, {3: 17, 11: 2, 12: 1})
     expected = [Fraction(weight, weights.total) for weight in weights_of(weights)]
     law = exact_law(weights)
     assert [law[k] for k in range(20)] == expected

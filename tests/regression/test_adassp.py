@@ -231,11 +231,12 @@ def test_sums_on_the_grid_are_exact_and_rows_stay_within_their_bound() -> None:
         assert np.array_equal(exact_products(many[order], many[order]), whole)
 
 
-def test_long_tables_are_added_up_in_parts() -> None:
+def test_long_tables_are_added_up_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     table = on_grid(np.random.default_rng(6).uniform(-1.0, 1.0, (1000, 3)), 1.0)
     whole = exact_sums(table, table)
     assert np.array_equal(whole * GRID**2, exact_products(table, table))
-    assert np.array_equal(exact_sums(table, table, rows_at_once=7), whole)
+    monkeypatch.setattr("mipselect.grid.EXACT_ROWS", 7)
+    assert np.array_equal(exact_sums(table, table), whole)
 
 
 @pytest.mark.parametrize("private", [True, False])
