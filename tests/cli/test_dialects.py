@@ -139,46 +139,37 @@ def test_moments_of_files_are_those_of_the_table(run: Run, of_parts: Path) -> No
     assert outcome.code == 0
     for words in ("SENSITIVE", "300 rows in 2 folds", "4 columns, 3 files", "target y"):
         assert words in outcome.out
-    found = Moments.load(of_parts / "m.npz")
-    schema = TableSchema.read(of_parts / "t.schema.json")
-    wanted = Moments.of(of_parts / "data", schema, target="y", folds=2)
-    assert (found.folds == wanted.folds).all()
-    assert sorted(path.name for path in of_parts.iterdir()) == ["data", "m.npz", "t.schema.json"]
+    schema, path = of_parts / "t.schema.json", of_parts / "m.npz"
+    wanted = Moments.of(of_parts / "data", TableSchema.read(schema), target="y", folds=2)
+    assert (Moments.load(path).folds == wanted.folds).all()
+    assert sorted(each.name for each in of_parts.iterdir()) == ["data", "m.npz", "t.schema.json"]
     files = sorted((of_parts / "data").iterdir())
-    report = run(
-        "moments", *files, "--schema", of_parts / "t.schema.json", "--target", "y",
-        "--output", of_parts / "m.npz", "--replace", "--json",
-        "--never", "a,c", "--range", "b=-0.5:0.5",
-    ).report  # fmt: skip
+    some = ("--never", "a,c", "--range", "b=-0.5:0.5", "--output", path, "--replace", "--json")
+    report = run("moments", *files, "--schema", schema, "--target", "y", *some).report
     assert report["columns"] == ["b", "d"]
     assert (report["n"], report["files"], report["sensitive"]) == (300, 3, True)
 
 
 def test_solve_and_release_take_the_file(run: Run, of_parts: Path) -> None:
     counted(run, of_parts)
-    path = of_parts / "m.npz"
+    path, ledger = of_parts / "m.npz", of_parts / "l.ledger"
     instance = Instance.from_moments(Moments.load(path), support_size=2)
-    report = run("solve", path, "--support-size", 2, "--json").report
-    best = top_supports(instance, 1)
+    report, best = (
+        run("solve", path, "--support-size", 2, "--json").report,
+        top_supports(instance, 1),
+    )
     assert report["supports"][0] == best.supports[0].tolist() == [1, 3]
     assert report["values"][0] == best.values[0]
-    drawn = run("release", path, "--support-size", 2, "--epsilon", 50, "--json").report
+    asked = ("release", path, "--support-size", 2, "--epsilon")
+    drawn = run(*asked, 50, "--json").report
     assert drawn["guarantee_of_all_draws"]["epsilon"] == 50.0
-    assert drawn["sensitive"] is False
-    assert "sensitivity" in drawn
-    ledger = of_parts / "l.ledger"
+    assert (drawn["sensitive"], "sensitivity" in drawn) == (False, True)
     run("ledger", "create", ledger, "--epsilon", 3)
+    sizes = ("--sizes", "1-3", "--always", "a", "--method", "exponential")
     for _ in range(2):
-        paid = run(
-            "release", path, "--sizes", "1-3", "--epsilon", 1, "--always", "a",
-            "--method", "exponential", "--ledger", ledger, "--json",
-        )  # fmt: skip
-        assert paid.code == 0
-    run("release", path, "--support-size", 1, "--epsilon", 2, "--ledger", ledger).failed_with(
-        1, "left"
-    )
-    kendall = ("release", path, "--support-size", 2, "--epsilon", 1, "--method", "kendall")
-    run(*kendall).failed_with(2, "sums and no rows")
-    dry = run("release", path, "--support-size", 2, "--epsilon", 1, "--dry-run", "--json").report
+        assert run("release", path, "--epsilon", 1, *sizes, "--ledger", ledger).code == 0
+    run(*asked, 2, "--ledger", ledger).failed_with(1, "left")
+    run(*asked, 1, "--method", "kendall").failed_with(2, "sums and no rows")
+    dry = run(*asked, 1, "--dry-run", "--json").report
     assert (dry["n"], dry["dry_run"]) == (300, True)
     assert dry["sensitivity"] == pytest.approx(instance.sensitivity)

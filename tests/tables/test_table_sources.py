@@ -1,4 +1,4 @@
-"""The same table from every source gives the same features."""
+"""The same table from every source gives the same features, and a file counts once."""
 
 from __future__ import annotations
 
@@ -7,17 +7,21 @@ import decimal
 import gzip
 import io
 import json
+import os
 import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from pyarrow import dataset, feather, ipc, parquet
+from pyarrow import dataset, feather, fs, ipc, parquet
 
 from mipselect.errors import InferredTypesWarning, InvalidInput, warn_of_inferred_types
 from mipselect.tables import TableSchema
+from mipselect.tables.moments import Moments
+from mipselect.tables.parts import place_of, refuse_twice
 from mipselect.tables.sources import read_again
 from tests.support.fields import listed, numeric, schema_of
 from tests.support.mapped_tables import map_table
@@ -308,3 +312,112 @@ def test_types_that_contradict_the_schema_are_told_once(
     expected = map_table(read(f"{reader} as texts", CODES), CODED, target="y")
     moved = (mapped[0].X != expected.X).any(axis=1)
     assert set(np.flatnonzero(moved)) <= {2}
+
+
+LIMITS = {"constraints": {"minimum": 0, "maximum": 9}}
+FIELDS = [{"name": name, "type": "number", **LIMITS} for name in ("x", "y")]
+OF_TWO = TableSchema.of({"fields": FIELDS})
+FEW = 5
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two years, each in a folder that is named by a column."""
+    for year in ("2023", "2024"):
+        (tmp_path / f"year={year}").mkdir()
+        table = pa.table({"x": [1.0] * FEW, "y": [2.0] * FEW})
+        parquet.write_table(table, tmp_path / f"year={year}" / "t.parquet")
+    return tmp_path
+
+
+def first(folder: Path) -> Path:
+    return folder / "year=2023" / "t.parquet"
+
+
+def linked(folder: Path) -> str:
+    (folder / "year=2024" / "latest.parquet").symlink_to("t.parquet")
+    return "latest.parquet"
+
+
+def hard_linked(folder: Path) -> str:
+    os.link(first(folder), folder / "year=2024" / "second.parquet")
+    return "second.parquet"
+
+
+def folder_linked(folder: Path) -> str:
+    (folder / "year=latest").symlink_to("year=2024")
+    return "year=latest"
+
+
+REACHED: dict[str, Callable[[Path], Any]] = {
+    "a folder": lambda folder: folder,
+    "a folder as a URL": lambda folder: folder.as_uri(),
+    "a pattern": lambda folder: f"{folder}/**/*.parquet",
+    "a dataset of a folder": lambda folder: dataset.dataset(folder, format="parquet"),
+    "a dataset below a folder": lambda folder: dataset.dataset(
+        "", format="parquet", filesystem=fs.SubTreeFileSystem(str(folder), fs.LocalFileSystem())
+    ),
+    "datasets together": lambda folder: dataset.dataset(
+        [dataset.dataset(path, format="parquet") for path in sorted(folder.rglob("*.parquet"))]
+        + [dataset.dataset(first(folder), format="parquet")]
+    ),
+}
+
+
+@pytest.mark.parametrize("way", REACHED)
+@pytest.mark.parametrize("again", [linked, hard_linked, folder_linked])
+def test_a_second_name_of_a_file_is_refused(
+    folder: Path, way: str, again: Callable[[Path], str]
+) -> None:
+    if way == "datasets together":
+        assert again(folder)
+    else:
+        assert len(map_table(REACHED[way](folder), OF_TWO, target="y").y) == 2 * FEW
+        name = again(folder)
+    source = REACHED[way](folder)
+    for use in (map_table, Moments.of):
+        with pytest.raises(InvalidInput, match=r"count twice") as caught:
+            use(source, OF_TWO, target="y")
+        if way != "datasets together":
+            assert name in str(caught.value)
+            assert "t.parquet" in str(caught.value)
+            assert "remove one of the names, or list the files" in str(caught.value)
+
+
+def lists(folder: Path) -> Iterator[tuple[str, list[Any]]]:
+    file = first(folder)
+    yield "a file and its folder", [file, folder]
+    yield "a folder and a file of it as a URL", [folder, file.as_uri()]
+    yield "a folder under two names", [folder, folder / "year=2023" / ".."]
+    yield "a file and a pattern", [str(file), f"{folder}/*/t.parquet"]
+    yield "a file and a dataset", [file, dataset.dataset(folder, format="parquet")]
+    yield "a file and a list of it", [file, [file]]
+    yield "a file twice", [file, file]
+
+
+def test_a_list_reaches_a_file_once(folder: Path) -> None:
+    other = folder / "year=2024" / "t.parquet"
+    moments = Moments.of([first(folder), other.as_uri()], OF_TWO, target="y")
+    assert moments.n == 2 * FEW
+    for name, source in lists(folder):
+        with pytest.raises(InvalidInput, match=r"would count twice") as caught:
+            Moments.of(source, OF_TWO, target="y")
+        assert str(first(folder)) in str(caught.value), name
+    parquet.write_table(pa.table({"x": [1.0], "y": [2.0]}), folder / "copy.parquet")
+    assert Moments.of(folder, OF_TWO, target="y").n == 2 * FEW + 1
+
+
+def test_rows_that_are_no_file_may_come_again() -> None:
+    table = pa.table({"x": [1.0] * FEW, "y": [2.0] * FEW})
+    assert Moments.of([table, table], OF_TWO, target="y").n == 2 * FEW
+
+
+def test_a_file_elsewhere_is_known_by_server_and_path() -> None:
+    url, path, system = "mock://bucket/1.parquet", "bucket/1.parquet", fs._MockFileSystem()
+    first = place_of(system, path, url, url)
+    other = f"{url}?endpoint_override=another.example"
+    refuse_twice([first, place_of(system, path, other, other)])
+    with pytest.raises(InvalidInput, match=r"1\.parquet and bucket.* are one file"):
+        refuse_twice([first, place_of(system, path, path, url)])
+    with pytest.raises(InvalidInput, match="are one file, given twice"):
+        refuse_twice([first, place_of(system, path, url, url)])
