@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -147,7 +147,15 @@ def show(arguments: ShowArguments) -> None:
         **_head(ledger),
         "spent": spent.to_dict(),
         "remaining": remaining.to_dict(),
-        "entries": [{"number": k, **_entry(entry)} for k, entry in enumerate(entries, start=1)],
+        "entries": [
+            {
+                "number": k,
+                "rows": list(entry.rows),
+                **picked(entry, "time", "what", "asked", "status"),
+                "guarantee": entry.guarantee.to_dict(),
+            }
+            for k, entry in enumerate(entries, start=1)
+        ],
         "tables": tables_of(entries),
         "together": [asdict(statement) for statement in found],
     }
@@ -248,36 +256,19 @@ def _left(ledger: Ledger, remaining: Guarantee) -> str:
     return amount(remaining)
 
 
-def _entry(entry: LedgerEntry) -> Mapping[str, Any]:
-    """Describe an entry as a part of a JSON object."""
-    return {
-        "rows": list(entry.rows),
-        **picked(entry, "time", "what", "asked", "status"),
-        "guarantee": entry.guarantee.to_dict(),
-    }
-
-
 def _print_entries(console: Console, entries: Sequence[LedgerEntry]) -> None:
     """Print what was charged, a line each, with its rows of the file."""
     titles = ("rows", "time (UTC)", "what", "table", "target", "ε", "δ", "ρ", "status")
     rows, latest = [], ""
     for entry in entries:
-        guarantee, rho, asked = entry.guarantee, entry.guarantee.concentrated, entry.asked or {}
         late = " (the clock went back)" if entry.time < latest else ""
         latest = max(latest, entry.time)
-        rows.append(
-            (
-                ", ".join(map(str, entry.rows)),
-                entry.time + late,
-                entry.what,
-                table_named(asked),
-                asked.get("target"),
-                f"{guarantee.epsilon:.15g}",
-                f"{guarantee.delta:.15g}",
-                None if rho is None else f"{rho:.6g}",
-                entry.status if guarantee.private else f"{entry.status}, seeded: no guarantee",
-            )
-        )
+        guarantee, rho, asked = entry.guarantee, entry.guarantee.concentrated, entry.asked or {}
+        numbers, epsilon = ", ".join(map(str, entry.rows)), f"{guarantee.epsilon:.15g}"
+        delta, rho_told = f"{guarantee.delta:.15g}", None if rho is None else f"{rho:.6g}"
+        status = entry.status if guarantee.private else f"{entry.status}, seeded: no guarantee"
+        what = (entry.time + late, entry.what, table_named(asked), asked.get("target"))
+        rows.append((numbers, *what, epsilon, delta, rho_told, status))
     print_table(console, titles, rows, left=[title for title in titles if title not in "εδρ"])
 
 
