@@ -84,26 +84,6 @@ class GuessOptions:
 
 
 @options
-class SimulationOptions:
-    """Simulation behind a plan."""
-
-    PANEL = SIMULATION_PANEL
-
-    tables: int = option(
-        "--tables",
-        "Simulated tables at most; more take longer and say it more exactly.",
-        default=20,
-    )
-    seed: int = option("--seed", "The same seed, the same plan.", default=0)
-    time_limit: float = option(
-        "--time-limit",
-        "Of the whole plan. What has no time left has fewer tables, or is left out and named.",
-        default=16.0,
-        metavar="SECONDS",
-    )
-
-
-@options
 class PlanArguments:
     """Arguments of `plan`."""
 
@@ -127,7 +107,20 @@ class PlanArguments:
     )
     question: SchemaOptions = group(SchemaOptions, without=("--unit-rule",))
     guesses: GuessOptions = group(GuessOptions)
-    simulation: SimulationOptions = group(SimulationOptions)
+    tables: int = option(
+        "--tables",
+        "Simulated tables at most; more take longer and say it more exactly.",
+        default=20,
+        panel=SIMULATION_PANEL,
+    )
+    seed: int = option("--seed", "The same seed, the same plan.", default=0, panel=SIMULATION_PANEL)
+    time_limit: float = option(
+        "--time-limit",
+        "Of the whole plan. What has no time left has fewer tables, or is left out and named.",
+        default=16.0,
+        metavar="SECONDS",
+        panel=SIMULATION_PANEL,
+    )
     plot: Path | None = option("--plot", "Draw the plan.", metavar="FILE.svg|png|pdf")
     delivery: Delivery = group(Delivery, without=("--output",))
 
@@ -177,7 +170,7 @@ def plan(arguments: PlanArguments) -> None:
     path, target, plot = arguments.schema, arguments.target, arguments.plot
     if plot is not None:
         check_figure(plot, "--plot", [path], replace=arguments.delivery.replace)
-    schema, simulation = TableSchema.read(path), arguments.simulation
+    schema, tables = TableSchema.read(path), arguments.tables
     fields, size = arguments.question.keywords, arguments.support_size
     intercept = fields.pop("intercept", True)
     asked: dict[str, Any] = {
@@ -186,13 +179,13 @@ def plan(arguments: PlanArguments) -> None:
         "rows": arguments.rows,
         "epsilons": _numbers("--epsilon", arguments.epsilon),
         "guesses": Guesses(**asdict(arguments.guesses)),
-        "seed": simulation.seed,
+        "seed": arguments.seed,
         **fields,
     }
     # What is wrong is said before the models, which take their time.
     question = Question(**asked, support_size=size)
-    checked_integer(simulation.tables, "tables", 1, MOST_TABLES)
-    limit = checked_time_limit(simulation.time_limit, "--time-limit")
+    checked_integer(tables, "tables", 1, MOST_TABLES)
+    limit = checked_time_limit(arguments.time_limit, "--time-limit")
     notes, two = list[str](), two_numbers(question.public.target.encoder)
     if two is not None:
         notes = [TWO_NUMBERS.format(target, *two, as_two_classes(*two))]
@@ -205,7 +198,7 @@ def plan(arguments: PlanArguments) -> None:
     say(f"this takes about {limit:g} s, or as long as one simulated table takes")
     with Spinner("planning"):
         model = None
-        asked |= {"tables": simulation.tables, "time_limit": limit}
+        asked |= {"tables": tables, "time_limit": limit}
         if not question.without_range:
             asked["time_limit"] = 0.5 * limit
             model = plan_fit(fitter, **asked)
@@ -261,7 +254,7 @@ def plan(arguments: PlanArguments) -> None:
         "blocks": [picked(one, "score", "block_rows", "partitions") for one in selection.blocks],
         "without_range": list(question.without_range),
         "guesses": asdict(question.guesses),
-        "tables": simulation.tables,
+        "tables": tables,
         "seed": question.seed,
         "chance_level": selection.chance_level,
         "lines": [

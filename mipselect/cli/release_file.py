@@ -241,13 +241,11 @@ def _checked(value: Any, name: str) -> int | float | str | tuple[float, ...]:
         return checked_integer(value, name, 0)
     if kind is str:
         return checked_name(value, name)
-    if isinstance(value, list):
-        return tuple(_finite(each, name) for each in value)
-    return _finite(value, name)
-
-
-def _finite(value: Any, name: str) -> float:
-    return checked_number(value, name, "a finite number", lambda v: abs(v) <= 1e300)
+    numbers = [
+        checked_number(each, name, "a finite number", lambda v: abs(v) <= 1e300)
+        for each in (value if isinstance(value, list) else [value])
+    ]
+    return tuple(numbers) if isinstance(value, list) else numbers[0]
 
 
 def _names(report: Mapping[str, Any], key: str, what: str) -> tuple[str, ...]:
