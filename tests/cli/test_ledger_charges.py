@@ -40,15 +40,20 @@ def test_select_is_charged_too_and_notes_what_was_asked(run: Run, folder: Path, 
 
 
 def test_all_draws_or_none(run: Run, folder: Path, file: Path) -> None:
-    assert "nothing remembers" in run("release", folder / "instance.toml", "--epsilon", "1").out
-    ledger = Ledger.create(file, epsilon=2.5)
-    command = ("release", folder / "instance.toml", "--epsilon", "1", "--ledger", file)
-    run(*command, "--draws", "3").failed_with(1, "asked for ε = 3.0")
-    run(*command, "--draws", "3", "--dry-run").failed_with(1, "asked for ε = 3.0")
+    plain = ("release", folder / "instance.toml", "--epsilon", "1")
+    assert "nothing remembers" in run(*plain).out
+    ledger, command = Ledger.create(file, epsilon=3.5), (*plain, "--ledger", file)
+    for dry in ((), ("--dry-run",)):
+        run(*command, "--draws", "4", *dry).failed_with(1, "asked for ε = 4.0")
     assert ledger.entries == ()
     assert len(run(*command, "--draws", "2", "--json").report["releases"]) == 2
     (entry,) = ledger.entries
     assert (entry.what, entry.guarantee.epsilon) == ("permute-and-flip, 2 draws", 2.0)
+    # A seeded draw is marked in the ledger.
+    assert run(*command, "--seed", "1").code == 0
+    shown = run("ledger", "show", file).out
+    assert "seeded: no guarantee" in shown
+    assert "all of it together has no guarantee" in shown
 
 
 def test_under_add_remove_it_costs_half_and_n_is_not_told(
@@ -106,15 +111,6 @@ def test_only_a_ledger_in_rho_keeps_the_exponential_mechanism(
     for wanted in ("select", "release"):
         text = " ".join(re.sub(r"[│\s]+", " ", run(wanted, "--help").out).split())
         assert "which is not of bounded range" in text
-
-
-def test_a_seeded_draw_is_marked_in_the_ledger(run: Run, folder: Path, file: Path) -> None:
-    Ledger.create(file, epsilon=1.0)
-    command = ("release", folder / "instance.toml", "--epsilon", "1", "--seed", "1")
-    assert run(*command, "--ledger", file).code == 0
-    shown = run("ledger", "show", file).out
-    assert "seeded: no guarantee" in shown
-    assert "all of it together has no guarantee" in shown
 
 
 @pytest.mark.parametrize("command", ["release", "fit"])
@@ -303,53 +299,11 @@ def test_create_show_verify_export(run: Run, file: Path) -> None:
     assert run("ledger", "verify", file, "--head", previous).code == 0
 
 
-def test_entries_name_their_tables(run: Run, folder: Path, file: Path) -> None:
-    Ledger.create(file, epsilon=9.0)
-    other = folder / "other.csv"
-    other.write_bytes((folder / "data.csv").read_bytes())
-    asked = ("--target", "y", "--support-size", "2", "--epsilon", "1", "--ledger", file)
-    run("select", folder / "data.csv", *asked)
-    one = run("ledger", "show", file)
-    assert "data.csv" in one.out
-    assert "different tables" not in one.out
-    run("select", other, *asked)
-    both = run("ledger", "show", file)
-    assert "The entries are about 2 different tables (data.csv, other.csv)" in both.out
-    titles = next(line for line in both.out.splitlines() if "time (UTC)" in line)
-    assert "table" in titles
-    assert "target" in titles
-    report = run("ledger", "show", file, "--json").report
-    assert report["tables"] == ["data.csv", "other.csv"]
-
-
-def test_entries_have_the_numbers_of_their_rows(run: Run, folder: Path, file: Path) -> None:
-    """A charge names the row of the file that it has written last."""
-    Ledger.create(file, epsilon=9.0)
-    select = ("select", folder / "data.csv", "--target", "y", "--support-size", "2")
-    named = []
-    for _ in range(2):
-        text = run(*select, "--epsilon", "1", "--ledger", file).out
-        named.append(int(text.partition("Its row ")[2].split()[0]))
-    Ledger.open(file).spend(Guarantee(1.0))
-    report = run("ledger", "show", file, "--json").report
-    rows = [entry["rows"] for entry in report["entries"]]
-    assert rows == [[1, 2], [3, 4], [5]]
-    assert [numbers[-1] for numbers in rows[:2]] == named
-    assert [entry["number"] for entry in report["entries"]] == [*range(1, len(rows) + 1)]
-    shown = [line.split("│")[1].strip() for line in run("ledger", "show", file).out.splitlines()
-             if line.startswith("│")]  # fmt: skip
-    assert shown[:3] == ["1, 2", "3, 4", "5"]
-    stored = run("ledger", "export", file).report["rows"]
-    assert [row["event"] for row in stored if row["number"] in (1, 3, 5)] == ["charged"] * 3
-
-
-def test_a_ledger_with_a_delta_says_both(run: Run, file: Path) -> None:
-    run("ledger", "create", file, "--epsilon", "2", "--delta", "1e-6")
-    Ledger.open(file).spend(Guarantee(0.5, 1e-7))
-    assert "Left: ε = 1.5, δ = 9e-07." in run("ledger", "show", file).out
-
-
-def test_a_ledger_in_rho(run: Run, file: Path) -> None:
+def test_a_ledger_in_rho_or_with_a_delta(run: Run, file: Path, tmp_path: Path) -> None:
+    pair = tmp_path / "pair.ledger"
+    run("ledger", "create", pair, "--epsilon", "2", "--delta", "1e-6")
+    Ledger.open(pair).spend(Guarantee(0.5, 1e-7))
+    assert "Left: ε = 1.5, δ = 9e-07." in run("ledger", "show", pair).out
     made = run("ledger", "create", file, "--rho", "6.25", "--delta", "1e-6")
     assert "ρ = 6.25, which is (23.6973, 1e-06)" in made.out
     shown = run("ledger", "show", file)
@@ -383,3 +337,34 @@ def test_what_is_charged_without_a_draw_is_kept_with_the_data(run: Run, file: Pa
     assert run("ledger", "show", file, "--output", output).code == 0
     assert json.loads(output.read_text())["sensitive"] is True
     assert output.stat().st_mode & 0o077 == 0
+
+
+def test_entries_have_the_numbers_of_their_rows_and_name_their_tables(
+    run: Run, folder: Path, file: Path
+) -> None:
+    """A charge names the row of the file that it has written last."""
+    Ledger.create(file, epsilon=9.0)
+    (folder / "other.csv").write_bytes((folder / "data.csv").read_bytes())
+    asked = ("--target", "y", "--support-size", "2", "--epsilon", "1", "--ledger", file)
+    named, shown = [], []
+    for name in ("data.csv", "other.csv"):
+        text = run("select", folder / name, *asked).out
+        named.append(int(text.partition("Its row ")[2].split()[0]))
+        shown.append(run("ledger", "show", file).out)
+        assert name in shown[-1]
+    both = "The entries are about 2 different tables (data.csv, other.csv)"
+    assert [both in text for text in shown] == [False, True]
+    titles = next(line for line in shown[1].splitlines() if "time (UTC)" in line)
+    assert "table" in titles
+    assert "target" in titles
+    Ledger.open(file).spend(Guarantee(1.0))
+    report = run("ledger", "show", file, "--json").report
+    assert report["tables"] == ["data.csv", "other.csv"]
+    rows = [entry["rows"] for entry in report["entries"]]
+    assert rows == [[1, 2], [3, 4], [5]]
+    assert [numbers[-1] for numbers in rows[:2]] == named
+    assert [entry["number"] for entry in report["entries"]] == [*range(1, len(rows) + 1)]
+    lines = [line for line in run("ledger", "show", file).out.splitlines() if line[:1] == "│"]
+    assert [line.split("│")[1].strip() for line in lines[:3]] == ["1, 2", "3, 4", "5"]
+    stored = run("ledger", "export", file).report["rows"]
+    assert [row["event"] for row in stored if row["number"] in (1, 3, 5)] == ["charged"] * 3

@@ -6,14 +6,13 @@ import copy
 import csv
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from mipselect.regression import ModelRelease
 from tests.support.clinic import CONTENT, clinic
-from tests.support.commandline import Outcome, Run
+from tests.support.commandline import Run
 from tests.support.stays import SCHEMA, rows, written
 from tests.support.weighted_tables import MOST, WEIGHTED, drawn, table_of
 
@@ -36,31 +35,28 @@ def asked(path: Path, *more: str) -> tuple[str | Path, ...]:
     return (path, "--schema", path.with_name("schema.json"), "--target", "y", *more)
 
 
-def select(run: Run, path: Path, *more: str) -> Outcome:
-    return run("select", *asked(path, "--support-size", "1", "--epsilon", "1", *more))
-
-
 @pytest.mark.parametrize(
-    ("more", "score"), [((), "blocks"), (("--score", "loss"), None), (("--sizes", "1-2"), "blocks")]
+    ("more", "score"),
+    [
+        (("--support-size", "1"), "blocks"),
+        (("--support-size", "1", "--score", "loss"), None),
+        (("--sizes", "1-2"), "blocks"),
+    ],
 )
 def test_select_counts_by_weights_and_says_so(
     run: Run, path: Path, more: tuple[str, ...], score: str | None
 ) -> None:
-    size = () if "--sizes" in more else ("--support-size", "1")
-    outcome = run("select", *asked(path, *size, "--epsilon", "1", *more, "--json"))
+    command, ledger = ("select", *asked(path, "--epsilon", "1", *more)), path.with_name("l.ledger")
+    outcome = run(*command, "--json")
     report = outcome.report
-    assert (report["weight"], report["weight_bound"]) == ("w", MOST)
-    assert report.get("score") == score
+    assert (report["weight"], report["weight_bound"], report.get("score")) == ("w", MOST, score)
     assert "w" not in report["features"]
     assert outcome.unforeseen == ""
-    text = run("select", *asked(path, *size, "--epsilon", "1", *more)).out
-    assert "survey weight of a row: w; weights are clipped to 0 and: 4;" in text
-    ledger = path.with_name("l.ledger")
+    assert "survey weight of a row: w; weights are clipped to 0 and: 4;" in run(*command).out
     run("ledger", "create", ledger, "--epsilon", "5")
-    paid = asked(path, *size, "--epsilon", "1", *more, "--ledger", str(ledger))
-    dry = run("select", *paid, "--dry-run", "--json").report
+    dry = run(*command, "--ledger", ledger, "--dry-run", "--json").report
     assert (dry["weight"], dry["weight_bound"]) == ("w", MOST)
-    run("select", *paid)
+    run(*command, "--ledger", ledger)
     assert '"weight": "w", "weight_bound": 4.0' in run("ledger", "show", ledger, "--json").out
 
 
@@ -116,41 +112,28 @@ def test_a_plan_says_that_weights_are_not_simulated(run: Run, path: Path) -> Non
 APART = ("noise, plain", "sex")
 
 
-def schema_without(names: tuple[str, ...]) -> dict[str, Any]:
-    schema = copy.deepcopy(SCHEMA)
-    for field in schema["fields"]:
-        if field["name"] in names:
-            field["mipselect:role"] = "ignored"
-            field.pop("categories", None)
-            field.pop("constraints", None)
-    return schema
-
-
 @pytest.fixture
 def stays(tmp_path: Path) -> Path:
-    path = written(tmp_path / "t.csv", rows(200))
-    (tmp_path / "ignoring.json").write_text(json.dumps(schema_without(APART)))
-    return path
+    return written(tmp_path / "t.csv", rows(200))
 
 
-def without(command: str, stays: Path, schema: str) -> tuple[str | Path, ...]:
-    head = (command, stays, "--schema", stays.with_name(schema), "--target", "stay")
-    return (*head, "--support-size", "1", "--epsilon", "60", "--seed", "1", "--json")
+def without(command: str, stays: Path, schema: Path) -> tuple[str | Path, ...]:
+    head = (command, stays, "--schema", schema, "--target", "stay", "--support-size", "1")
+    return (*head, "--epsilon", "60", "--seed", "1", "--json")
 
 
 @pytest.mark.parametrize("score", ["blocks", "block-r2", "loss"])
 @pytest.mark.parametrize("command", ["select", "fit"])
 def test_they_are_what_never_leaves_out(run: Run, stays: Path, command: str, score: str) -> None:
-    one = run(*without(command, stays, "ignoring.json"), "--score", score)
-    other = run(*without(command, stays, "schema.json"), "--score", score, "--never",
-                '"noise, plain",sex')  # fmt: skip
+    schema, never = stays.with_name("schema.json"), ("--never", '"noise, plain",sex')
+    one = run(*without(command, stays, ignoring(stays.with_name("i.json"))), "--score", score)
+    other = run(*without(command, stays, schema), "--score", score, *never)
     assert (one.code, other.code) == (0, 0), (one.err, other.err)
     for report in (one.report, other.report):
         assert not set(APART) & set(report.get("features") or ())
     keys = ("n", "sensitivity", "features", "guarantee", "guarantee_of_all_draws", "releases")
-    for key in keys:
-        if score == "loss" or key != "releases":
-            assert one.report.get(key) == other.report.get(key), key
+    for key in keys if score == "loss" else keys[:-1]:
+        assert one.report.get(key) == other.report.get(key), key
 
 
 @pytest.mark.parametrize("more", [(), ("--ranges", "private"), ("--quality-share", "0.2")])
@@ -158,69 +141,58 @@ def test_a_model_predicts_from_tables_without_them(
     run: Run, stays: Path, more: tuple[str, ...]
 ) -> None:
     model, other = stays.with_name("m.json"), stays.with_name("other.csv")
-    schema = schema_without(APART)
-    if "private" in more:
-        del schema["fields"][1]["constraints"]
-        stays.with_name("ignoring.json").write_text(json.dumps(schema))
-    done = run(*without("fit", stays, "ignoring.json"), "--output", model, *more)
+    schema = ignoring(stays.with_name("i.json"), ranges="private" not in more)
+    done = run(*without("fit", stays, schema), "--output", model, *more)
     assert done.code == 0, done.err
     other.write_text(stays.read_text().replace("sex", "gender", 1))
     assert run("predict", model, other).code == 0
 
 
-OF_CLINIC = ("--target", "stay", "--never", "age,income,died")
+def ignoring(path: Path, *, ranges: bool = True) -> Path:
+    """A schema in which two fields are ignored, and one has no range."""
+    schema = copy.deepcopy(SCHEMA)
+    for field in schema["fields"]:
+        if field["name"] in APART:
+            field["mipselect:role"] = "ignored"
+            field.pop("categories", None)
+            field.pop("constraints", None)
+    if not ranges:
+        del schema["fields"][1]["constraints"]
+    path.write_text(json.dumps(schema))
+    return path
 
 
-@pytest.fixture
-def of_clinic(tmp_path: Path) -> tuple[Any, ...]:
-    clinic(1500).to_csv(tmp_path / "t.csv", index=False)
-    (tmp_path / "s.json").write_text(json.dumps(CONTENT), encoding="utf-8")
-    return tmp_path / "t.csv", "--schema", tmp_path / "s.json"
-
-
-def test_describe_lists_what_is_made_of_fields(run: Run, of_clinic: Any) -> None:
-    outcome = run("describe", of_clinic[0], "--codebook", of_clinic[2], "--json")
-    report = json.loads(outcome.out)
+def test_derived_features_from_a_table_to_predictions(run: Run, tmp_path: Path) -> None:
+    table, schema, model = (tmp_path / name for name in ("t.csv", "s.json", "m.json"))
+    clinic(1500).to_csv(table, index=False)
+    schema.write_text(json.dumps(CONTENT), encoding="utf-8")
+    report = run("describe", table, "--codebook", schema, "--json").report
     gaps = {field["name"]: field["to_fill_in"] for field in report["fields"]}
     assert gaps["root of age"] == gaps["month"] == gaps["log income"] == ""
-    text = " ".join(run("describe", of_clinic[0], "--codebook", of_clinic[2]).out.split())
+    text = " ".join(run("describe", table, "--codebook", schema).out.split())
     for words in ("made into month", "12 categories", "made of age", "made of income"):
         assert words in text
-
-
-def test_from_a_table_to_predictions(run: Run, of_clinic: Any, tmp_path: Path) -> None:
-    dry = run(
-        "select", *of_clinic, *OF_CLINIC, "--support-size", "2", "--epsilon", "1", "--dry-run"
-    )
+    read = (table, "--schema", schema, "--target", "stay")
+    asked = (*read, "--never", "age,income,died", "--support-size")
+    dry = run("select", *asked, "2", "--epsilon", "1", "--dry-run")
     assert "Features: smoker, log income, month, root of age" in dry.out
-    drawn = run(
-        "select", *of_clinic, *OF_CLINIC, "--support-size", "2", "--epsilon", "50", "--json"
-    )
-    (release,) = json.loads(drawn.out)["releases"]
+    (release,) = run("select", *asked, "2", "--epsilon", "50", "--json").report["releases"]
     assert release["feature_names"] == ["log income", "root of age"]
-    model = tmp_path / "m.json"
-    asked = (*OF_CLINIC, "--support-size", "3", "--epsilon", "60", "--output", model)
-    fitted = run("fit", *of_clinic, *asked)
+    fitted = run("fit", *asked, "3", "--epsilon", "60", "--output", model)
     assert fitted.code == 0, fitted.err
     assert "per doubling of income" in fitted.out
     assert "per unit of √age" in fitted.out
-    predicted = run("predict", model, of_clinic[0]).out.splitlines()
-    assert (
-        list(map(float, predicted[1:])) == ModelRelease.load(model).predict(of_clinic[0]).tolist()
-    )
-    assert run("evaluate", model, of_clinic[0], "--epsilon", "5").code == 0
-    page = tmp_path / "report.html"
-    assert run("report", model, "--output", page).code == 0
-    assert "per doubling of income" in page.read_text(encoding="utf-8")
-
-
-def test_ranges_always_and_never_take_their_names(run: Run, of_clinic: Any) -> None:
+    predicted = run("predict", model, table).out.splitlines()
+    assert list(map(float, predicted[1:])) == ModelRelease.load(model).predict(table).tolist()
+    assert run("evaluate", model, table, "--epsilon", "5").code == 0
+    assert run("report", model, "--output", tmp_path / "r.html").code == 0
+    assert "per doubling of income" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    # Ranges, always and never take their names.
     named = ("--range", "log income=7:13", "--always", "month", "--never", "root of age,died")
-    asked = ("--target", "stay", "--support-size", "1", "--epsilon", "1")
-    outcome = run("select", *of_clinic, *asked, *named, "--dry-run")
+    one = ("--support-size", "1", "--epsilon", "1", "--dry-run")
+    outcome = run("select", *read, *one, *named)
     assert outcome.code == 0, outcome.err
     assert "Always in: month" in outcome.out
     assert "root of age" not in outcome.out
-    wrong = run("select", *of_clinic, *asked, "--always", "admitted", "--dry-run")
-    assert wrong.code == 2
-    assert "type date is used through mipselect:features" in wrong.err
+    wrong = run("select", *read, *one, "--always", "admitted")
+    wrong.failed_with(2, "type date is used through mipselect:features")
