@@ -1,9 +1,10 @@
-"""`mipselect solve`: certified, compared with what is stored, sensitive; groups of columns."""
+"""`solve` and `compare`: certified, compared with what is stored and with another, sensitive."""
 
 from __future__ import annotations
 
 import itertools
 import json
+import stat
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,8 +12,12 @@ import numpy as np
 import pytest
 
 from mipselect import Instance, errors, load_instance, search, top_supports
+from mipselect.backends import discovery as backends
+from mipselect.backends.protocols import SolverStatus
+from mipselect.cli.compare import FoundBySolver, contradictions
+from mipselect.search import MistakeLevels, mistake_levels
 from mipselect.tables import TableSchema
-from tests.support.commandline import Run
+from tests.support.commandline import INSTANCE, Run
 from tests.support.fields import listed, numeric
 from tests.support.stays import rows, written
 
@@ -55,56 +60,50 @@ def test_levels_agree_with_what_is_stored(run: Run, name: str) -> None:
     assert report["gap_over_twice_sensitivity"] == pytest.approx(gap / 2 / report["sensitivity"])
 
 
-def test_text_is_loudly_sensitive_and_shows_as_many_rows_as_asked(run: Run) -> None:
+def test_text_is_loudly_sensitive_and_shows_as_many_rows_as_asked(run: Run, tmp_path: Path) -> None:
     outcome = run("solve", "diabetes", "--show", "2")
     assert outcome.code == 0
     bounds = "Problem: squared loss, x_bound 0.05, y_bound 80, coef_bound 1000, ridge 0.05"
-    assert bounds in outcome.out
-    for fragment in ("SENSITIVE", "The 2 best of 23 listed", "bmi", "Certified: yes", "agrees"):
-        assert fragment in outcome.out
+    for words in (
+        bounds,
+        "SENSITIVE",
+        "The 2 best of 23 listed",
+        "bmi",
+        "Certified: yes",
+        "agrees",
+    ):
+        assert words in outcome.out
     levels = run("solve", "diabetes", "--method", "mistakes")
     assert "SENSITIVE" in levels.out
     assert "does not meet the condition" in levels.out
     assert "meets the condition" in run("solve", "paper-p100", "--method", "mistakes").out
-
-
-def test_a_profile_has_calls_successes_and_seconds_by_strategy(run: Run) -> None:
     profile = run("solve", "paper-p100", "--json").report["profile"]
     assert {"completions", "screening", "root cuts", "swaps"} <= {own["name"] for own in profile}
-    for own in profile:
-        assert set(own) == {"name", "calls", "successes", "seconds"}
-
-
-def test_all_supports_listed_leaves_no_bound(run: Run) -> None:
+    assert all(set(own) == {"name", "calls", "successes", "seconds"} for own in profile)
     assert run("solve", "tiny-plain", "--pool-size", "56", "--json").report["rest_bound"] is None
     assert "Every support is listed" in run("solve", "tiny-plain", "--pool-size", "56").out
+    # A constant column has a range.
+    (tmp_path / "t.csv").write_text("a,b,y\n" + "".join(f"{i},7,{2 * i}\n" for i in range(9)))
+    asked = ("solve", tmp_path / "t.csv", "--target", "y", "--support-size", "1", "--json")
+    assert run(*asked).report["best"]["names"] == ["a"]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "what"),
-    [
-        ("value = 0.0180238557", "value = 0.0180238657", "the best value"),
-        ("value = 0.0180238557", "value = 0.0170238557", "the best value"),
-        ("support = [1, 4, 6]", "support = [1, 4, 7]", "the value of the expected support"),
-        ("0.0241948825", "0.0241947825", "the value of level 1"),
-        (", 0.05732091513838806", "", "4 levels instead of 3"),
-    ],
-)
-def test_disagreement_with_expected_fails(
-    run: Run, repository: Path, tmp_path: Path, old: str, new: str, what: str
-) -> None:
-    stored = repository / "instances"
+def test_disagreement_with_expected_fails(run: Run, repository: Path, tmp_path: Path) -> None:
+    stored, path = repository / "instances", tmp_path / "wrong.toml"
     text = (stored / "tiny-plain.toml").read_text()
     (tmp_path / "tiny-plain.csv").write_text((stored / "tiny-plain.csv").read_text())
-    assert old in text
-    (tmp_path / "wrong.toml").write_text(text.replace(old, new))
-    outcome = run(
-        "solve", tmp_path / "wrong.toml", "--method", "mistakes", "--tolerance", "0", "--json"
-    )
+    for old, new, what in DISAGREEMENTS:
+        assert old in text
+        path.write_text(text.replace(old, new))
+        outcome = run("solve", path, "--method", "mistakes", "--tolerance", "0", "--json")
+        assert outcome.code == 1
+        assert outcome.report["expected"]["agrees"] is False
+        assert "(sensitive)" in outcome.err
+        assert what in outcome.err
+    path.write_text(text.replace("0.0180238", "0.0280238"))
+    outcome = run("compare", path, "--solvers", "native,highs", "--json")
     assert outcome.code == 1
-    assert outcome.report["expected"]["agrees"] is False
-    assert "(sensitive)" in outcome.err
-    assert what in outcome.err
+    assert "DIFFERS from [expected]" in outcome.err
 
 
 def test_it_says_what_is_clipped(run: Run, folder: Path) -> None:
@@ -114,9 +113,15 @@ def test_it_says_what_is_clipped(run: Run, folder: Path) -> None:
     clipped = run(*arguments, "--json").report["clipped"]
     assert clipped == {"columns": [0.5, 0.0, 0.5], "target": 0.75}
     assert run(*arguments, "--method", "mistakes", "--json").report["clipped"] == clipped
-    assert "75.0% of the target; of the columns 33.3% on average, at most 50.0% (a)" in (
-        run(*arguments).out
-    )
+    told = "75.0% of the target; of the columns 33.3% on average, at most 50.0% (a)"
+    assert told in run(*arguments).out
+    # Of a feature of several columns rows are.
+    (folder / "data.csv").write_text("a,b,c,y\n0.8,0.8,0.8,1\n0.1,0.1,0.1,0\n")
+    groups = 'groups = [["a", 1], [2]]\n[data]'
+    path = folder / "groups.toml"
+    path.write_text(INSTANCE.replace("[data]", groups).replace("size = 2", "size = 1"))
+    clipped = run("solve", path, "--json").report["clipped"]
+    assert clipped == {"columns": [0.5, 0.5, 0.0], "target": 0.0}
 
 
 @pytest.mark.parametrize(
@@ -207,12 +212,6 @@ def test_the_toml_that_is_printed_repeats_the_search_of_a_table(
     assert again | other == first | other
 
 
-def test_a_constant_column_has_a_range(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("a,b,y\n" + "".join(f"{i},7,{2 * i}\n" for i in range(9)))
-    asked = ("solve", tmp_path / "t.csv", "--target", "y", "--support-size", "1", "--json")
-    assert run(*asked).report["best"]["names"] == ["a"]
-
-
 def test_solve_shows_a_coefficient_for_every_column(run: Run) -> None:
     instance = load_instance("tiny-groups")
     report = run("solve", "tiny-groups", "--pool-size", "15", "--json").report
@@ -254,18 +253,6 @@ def test_solve_speaks_the_language_of_a_table(run: Run, tmp_path: Path) -> None:
     assert f"stay = {rule.intercept:.6g}" in text.out
 
 
-def test_clipping_is_of_rows_within_a_feature(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("a,b,c,y\n0.8,0.8,0.8,1\n0.1,0.1,0.1,0\n")
-    path = tmp_path / "i.toml"
-    path.write_text(
-        "[instance]\nsupport_size = 1\nx_bound = 1.0\ny_bound = 1.0\ncoef_bound = 1.0\n"
-        'ridge = 1.0\ngroups = [["a", 1], [2]]\n[data]\nsource = "table"\npath = "t.csv"\n'
-        'target = "y"\n'
-    )
-    clipped = run("solve", path, "--json").report["clipped"]
-    assert clipped == {"columns": [0.5, 0.5, 0.0], "target": 0.0}
-
-
 def test_solvers_agree(run: Run) -> None:
     report = run("compare", "tiny-groups", "--json").report
     assert report["agree"] is True
@@ -294,3 +281,129 @@ def test_wrong_groups_in_a_file(run: Run, repository: Path, tmp_path: Path) -> N
         path.write_text(text.replace(old, new, 1))
         run("release", path, "--epsilon", "1").failed_with(2, str(path), fragment)
         run("release", path, "--epsilon", "1", "--dry-run").failed_with(2, fragment)
+
+
+@pytest.fixture
+def levels() -> MistakeLevels:
+    return mistake_levels(load_instance("tiny-plain"))
+
+
+def answer(found: MistakeLevels | None, name: str = "one", **changes) -> FoundBySolver:
+    bound = -np.inf if found is None else float(found.bounds.min())
+    return FoundBySolver(name, found, changes.pop("bound", bound), **changes)
+
+
+def test_solvers_agree_and_the_report_says_what_they_did(run: Run) -> None:
+    outcome = run("compare", "tiny-plain", "paper-p100", "--solvers", "native,highs", "--json")
+    assert (outcome.code, outcome.err) == (0, "")
+    report = outcome.report
+    assert report["sensitive"] is True
+    assert (report["agree"], report["certified"], report["skipped"]) == (True, True, [])
+    tiny, paper = report["instances"]
+    assert [len(each["answers"]) for each in (tiny, paper)] == [2, 2]
+    assert tiny["contradictions"] == paper["contradictions"] == []
+    native, highs = paper["answers"]
+    assert native["optimum"] == pytest.approx(highs["optimum"], rel=1e-9)
+    assert native["support"] == highs["support"] == [1, 3, 5, 7, 9]
+    assert len(native["levels"]) == 6
+    assert all(level["bound"] <= level["value"] for level in native["levels"])
+    assert native["effort"]["masters"] == 0 < highs["effort"]["masters"]
+    text = run("compare", "tiny-plain", "--solvers", "native,highs").out
+    for fragment in ("SENSITIVE", "optimum", "seconds", "No answer contradicts another"):
+        assert fragment in text
+
+
+def test_all_uses_what_is_there_and_says_what_is_not(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missing = SolverStatus("abacus", usable=False, reason="install it with: apt-get install abacus")
+    known = backends.known_solvers()
+    monkeypatch.setattr(search, "known_solvers", lambda: {**known, "abacus": missing})
+    outcome = run("compare", "tiny-plain", "--json")
+    used = [entry["solver"] for entry in outcome.report["instances"][0]["answers"]]
+    assert used == [name for name, status in known.items() if status.usable]
+    assert "abacus: install it with: apt-get install abacus" in outcome.report["skipped"]
+    assert "skipped abacus: install it with" in outcome.err
+
+
+def test_a_missing_solver_that_is_named_is_an_error_with_its_remedy(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    run("compare", "tiny-plain", "--solvers", "native,cbc", "--json").failed_with(
+        2, "'cbc' cannot be used here", "apt-get install coinor-cbc"
+    )
+
+
+def test_contradictions_are_reported_and_fail(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, levels: MistakeLevels
+) -> None:
+    answers = iter([levels, replace(levels, bounds=levels.bounds * 1.01)])
+    monkeypatch.setattr(search, "mistake_levels", lambda *_, **__: next(answers))
+    target = folder / "report.json"
+    outcome = run(
+        "compare", "tiny-plain", "--solvers", "native,highs", "--json", "--output", target
+    )
+    assert outcome.code == 1
+    assert outcome.report["agree"] is False
+    assert "(sensitive) tiny-plain: highs proves level 0" in outcome.err
+    assert target.read_text() == outcome.out
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+
+
+def test_a_solver_that_fails_is_named_with_the_instance_and_what_was_proven(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, solver: object, **__: object) -> MistakeLevels:
+        raise errors.SolverFailure("highs failed on a master: Unknown (proven so far: 0.125)")
+
+    monkeypatch.setattr(search, "mistake_levels", fail)
+    outcome = run("compare", "tiny-plain", "--solvers", "native,highs", "--json")
+    assert outcome.code == 1
+    assert outcome.report["certified"] is False
+    assert "optimum" not in outcome.report["instances"][0]["answers"][0]
+    for fragment in ("(sensitive) tiny-plain: native certified nothing", "Unknown", "0.125"):
+        assert fragment in outcome.err
+
+
+def test_what_a_time_limit_left_unproven_fails(run: Run) -> None:
+    outcome = run(
+        "compare", "paper-p100", "--solvers", "native,highs", "--time-limit", "1e-9", "--json"
+    )
+    assert outcome.code == 1
+    assert outcome.report["agree"] is True
+    assert outcome.report["instances"][0]["answers"][0]["certified"] is False
+    assert "time limit" in outcome.err
+
+
+def test_what_contradicts_another_answer_and_what_does_not(levels: MistakeLevels) -> None:
+    slack = levels.tolerance * levels.sensitivity
+    worse = levels.values + np.array([0.0, 0.0, 0.0, 1.01 * slack])
+    near = replace(levels, values=levels.values + np.array([0.0, 0.0, 0.0, 0.9 * slack]))
+    high = answer(None, "two", bound=1.001 * float(levels.values[0]), remark="time limit")
+    bounds = levels.bounds.copy()
+    bounds[2] = levels.values[2] * (1 + 1e-6)
+    for other, words in (
+        (answer(levels, "two"), None),
+        (answer(replace(levels, bounds=bounds), "two"), "two proves level 2"),
+        (high, "two proves every support to be at"),
+        (answer(replace(levels, values=worse, bounds=worse - 0.999 * slack), "two"), ""),
+        (answer(near, "two"), None),
+    ):
+        found = contradictions([answer(levels), other])
+        assert len(found) == (words is not None)
+        assert all(words in sentence for sentence in found)
+    # Another optimum of the same value.
+    tied = mistake_levels(load_instance("tiny-duplicates"))
+    supports = tied.supports.copy()
+    supports[[0, 1]] = tied.supports[[1, 0]]
+    assert contradictions([answer(tied), answer(replace(tied, supports=supports), "two")]) == []
+
+
+DISAGREEMENTS = [
+    ("value = 0.0180238557", "value = 0.0180238657", "the best value"),
+    ("value = 0.0180238557", "value = 0.0170238557", "the best value"),
+    ("support = [1, 4, 6]", "support = [1, 4, 7]", "the value of the expected support"),
+    ("0.0241948825", "0.0241947825", "the value of level 1"),
+    (", 0.05732091513838806", "", "4 levels instead of 3"),
+]
