@@ -22,7 +22,6 @@ from mipselect.frames import numeric_matrix
 from mipselect.mechanisms.scores.sample_aggregate import SampleAggregate
 from mipselect.problem.layout import Layout
 from mipselect.regression import rows as regression_rows
-from mipselect.regression import tukey
 from mipselect.selectors import (
     ExponentialSelector,
     MCMCSelector,
@@ -30,7 +29,6 @@ from mipselect.selectors import (
     TopRSelector,
     sis,
 )
-from mipselect.selectors.kendall import Rankings
 from mipselect.tables import TableSchema
 from mipselect.tables.moments import ArrayColumns, Moments
 
@@ -133,19 +131,6 @@ def test_the_target_does_not_depend_on_its_type() -> None:
     assert others(one[:, None]) == others(two[:, None])
 
 
-@pytest.mark.parametrize("layout", ["bounds", "groups", "always"])
-def test_rows_stay_within_their_bounds(layout: str) -> None:
-    for seed in range(8):
-        instance = Instance(
-            64.0 * table(seed).astype(float), target(seed), support_size=2, **LAYOUTS[layout],
-            **LIMITS,
-        )  # fmt: skip
-        for group, bound in zip(instance.layout.groups, instance.layout.bounds, strict=True):
-            lengths = np.linalg.norm(instance.X[:, group].astype(np.longdouble), axis=1)
-            assert lengths.max() <= bound * (1 + (len(group) > 1) * len(group) * 2.0**-52)
-            assert lengths.max() > 0.9 * bound
-
-
 class Seen:
     """What came out of maps of rows, in the order of the calls."""
 
@@ -223,17 +208,6 @@ def test_blocks_of_other_rows_come_in_one_type_and_order() -> None:
             assert ballots[0] == ballots[1]
 
 
-def test_models_of_other_blocks_are_the_same() -> None:
-    X, y = table(2, 60).astype(np.float64), target(2, 60).astype(np.float64)
-    guesses = np.random.default_rng(0).normal(size=(4, 6))
-    blocks = [list(range(start, 60, 4)) for start in range(4)]
-    one, two = (
-        tukey.block_models(stored, y, blocks, guesses, True, 1.0)
-        for stored in (np.ascontiguousarray(X), np.asfortranarray(X))
-    )
-    assert one.tobytes() == two.tobytes()
-
-
 @pytest.mark.parametrize("row_bound", [None, 0.4])
 def test_rows_of_a_regression_and_moments_are_the_same(
     row_bound: float | None, monkeypatch: pytest.MonkeyPatch
@@ -254,13 +228,6 @@ def test_rows_of_a_regression_and_moments_are_the_same(
                 seen.append(watch.maps)
         assert len(seen[0]) >= 3
         assert seen[0] == seen[1], kind
-
-
-def test_ranks_are_the_same() -> None:
-    X = table(5)
-    other = X.astype(np.float64)
-    one, two = (Rankings.of(np.delete(rows, ROW, axis=0), 3).ranks for rows in (X, other))
-    assert np.array_equal(one, two)
 
 
 SCHEMA = TableSchema.of(

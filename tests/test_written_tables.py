@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 import pytest
 
 from benchmarks import stored
-from benchmarks.__main__ import main
 from benchmarks.stored import RESULTS, StoredRun
 from docs import written_tables
 from docs.written_tables import DOCS, WrongTable
@@ -101,16 +99,6 @@ def test_a_table_by_keys(store: Store) -> None:
     ]
 
 
-def test_runs_are_named_once_in_a_section(store: Store) -> None:
-    store(RECORDS)
-    tables = [PAGE.replace("table: ways", f"table: {name}") for name in "abc"]
-    specifications = dict.fromkeys("abc", SPECIFICATION)
-    text = written_tables.page(f"{tables[0]}{tables[1]}\n## Next\n{tables[2]}", specifications)
-    said = [part.count("python -m b") for part in text.split("<!-- table: ")]
-    assert said == [0, 1, 0, 1]
-    assert written_tables.page(text, specifications) == text
-
-
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
@@ -139,17 +127,6 @@ def test_a_run_comes_back_as_it_was_stored(tmp_path: Path) -> None:
     text = (tmp_path / "run.json").read_text(encoding="utf-8")
     assert '\n  {"n": 3000, "way": "ε", "x": [0.5, 1]}\n' in text
     assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
-
-
-def test_a_command_that_fails_stores_nothing(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(stored, "RESULTS", tmp_path)
-    for script, reason in (("exit(3)", "ended with 3"), ("print('no')", "no list of records")):
-        given = ["command", "--store", "NAME", "--seeds", "0", "--", sys.executable, "-c", script]
-        assert main(given) == 1
-        assert reason in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_records_of_a_plan() -> None:

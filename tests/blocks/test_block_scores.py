@@ -25,8 +25,8 @@ from mipselect.tables.instances import rows_of_table
 from mipselect.tables.public_map import TableQuestion
 from tests.support.block_pairs import FIELDS, SCHEMA, hostile_cells, table_of
 from tests.support.commandline import LISTENING, Run
-from tests.support.dense_block_r2 import direct_counts
 from tests.support.enumeration import frequencies_agree, log_law
+from tests.support.hostile_blocks import direct_counts
 
 
 @pytest.mark.parametrize(

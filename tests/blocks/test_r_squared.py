@@ -17,7 +17,7 @@ from mipselect.blocks.partitions import (
 )
 from mipselect.blocks.r_squared import ListedFeatures, r_squared_counts
 from mipselect.errors import InvalidInput
-from tests.support.dense_block_r2 import direct_counts, kernel, row_blocks
+from tests.support.hostile_blocks import direct_counts, kernel, row_blocks
 
 N = 97
 """Of which a partition leaves some over."""

@@ -151,19 +151,16 @@ def test_a_time_limit_in_a_draw_releases_nothing(monkeypatch: pytest.MonkeyPatch
     assert len(mechanism.sample(1)) == 5
 
 
-def test_a_time_limit_in_the_preparation_comes_before_any_charge() -> None:
-    mechanism = ExponentialMechanism(correlated(12, 5), 100.0, most_listed=0, time_limit=1e-9)
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [({"most_listed": 0}, "No try was made"), ({}, "0 of 792 supports were evaluated")],
+)
+def test_a_time_limit_in_the_preparation_comes_before_any_charge(
+    options: dict[str, int], words: str
+) -> None:
+    mechanism = ExponentialMechanism(correlated(12, 5), 100.0, time_limit=1e-9, **options)
     ledger = Ledger(1e6)
-    with pytest.raises(NotCertified, match="No try was made"):
-        mechanism.release(ledger)
-    assert ledger.entries == ()
-
-
-def test_a_time_limit_holds_while_supports_are_listed() -> None:
-    mechanism = ExponentialMechanism(correlated(12, 5), 1.0, time_limit=1e-9)
-    assert mechanism.listed
-    ledger = Ledger(1.0)
-    with pytest.raises(NotCertified, match="0 of 792 supports were evaluated"):
+    with pytest.raises(NotCertified, match=words):
         mechanism.release(ledger)
     assert ledger.entries == ()
 
@@ -264,20 +261,16 @@ def test_rounding_pays_for_the_prior_too() -> None:
 
 
 @pytest.mark.parametrize(
-    "sizes", [[], [0], [6], [True], [1.0], ["1"], "12", 3, [[1]], [None], [-1], [2**70]]
+    ("name", "wrong"),
+    [
+        ("sizes", [[], [0], [6], [True], [1.0], ["1"], "12", 3, [[1]], [None], [-1], [2**70]]),
+        ("prior_weights", [[1.0] * 4, [1.0] * 4 + [0.0], [np.nan] * 5, [np.inf] * 5, ["1"] * 5]),
+    ],
 )
-def test_what_are_no_sizes_is_refused(sizes: object) -> None:
-    with pytest.raises(InvalidInput, match="sizes"):
-        ExponentialMechanism(correlated(5, 2), 1.0, sizes=sizes)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    "weights",
-    [[1.0] * 4, [1.0, 1.0, 1.0, 1.0, 0.0], [np.nan] * 5, [np.inf] * 5, [-1.0] * 5, ["1"] * 5, 1.0],
-)
-def test_what_are_no_prior_weights_is_refused(weights: object) -> None:
-    with pytest.raises(InvalidInput, match="prior_weights"):
-        ExponentialMechanism(correlated(5, 2), 1.0, prior_weights=weights)  # type: ignore[arg-type]
+def test_what_is_no_prior_is_refused(name: str, wrong: list[Any]) -> None:
+    for value in (*wrong, [-1.0] * 5, 1.0):
+        with pytest.raises(InvalidInput, match=name):
+            ExponentialMechanism(correlated(5, 2), 1.0, **{name: value})
 
 
 def test_the_prior_is_the_stated_one() -> None:

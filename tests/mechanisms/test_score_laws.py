@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from itertools import permutations
+import random
+from itertools import combinations, permutations
+from math import comb, log
 
 import numpy as np
 import pytest
@@ -24,8 +26,10 @@ from mipselect.mechanisms import (
     RandomStopping,
 )
 from mipselect.mechanisms.noise.noise import NOISES
+from mipselect.mechanisms.scores.canonical import HeadTailClasses, TailClasses
 from mipselect.mechanisms.scores.top_k import MAX_FOLLOWED
 from mipselect.mechanisms.scores.utilities import spendable
+from mipselect.mechanisms.supports.base import rank, unrank
 from mipselect.privacy.audit import ScoreVectors, law_of, worst_pair
 from mipselect.privacy.decimals import exact
 from tests.support.enumeration import (
@@ -92,9 +96,9 @@ def test_canonical_is_the_exponential_mechanism_on_all_subsets(
         classes = np.exp(mechanism.class_log_probabilities())
         by_class = np.zeros(classes.size)
         order = np.argsort(-x, kind="stable").tolist()
-        for subset, log in zip(subsets(d, k), expected, strict=True):
+        for subset, share in zip(subsets(d, k), np.exp(expected), strict=True):
             ranks = tuple(sorted(order.index(j) + 1 for j in subset))
-            by_class[mechanism.classes.index(ranks)] += np.exp(log)
+            by_class[mechanism.classes.index(ranks)] += share
         np.testing.assert_allclose(classes, by_class, atol=1e-12)
 
 
@@ -313,3 +317,53 @@ def test_audit_and_half_the_sensitivities_fail() -> None:
     assert 2.0 < loss.epsilon <= 3.0 * (1.0 + 1e-9)
     halved = law_of(lambda point: build(point, 0.5), subsets(4, 2))
     assert worst_pair(halved, space, starts=1, rounds=2, seed=5).epsilon > 3.5
+
+
+SHAPES = [(1, 1), (2, 1), (2, 2), (6, 1), (6, 3), (7, 6), (7, 7), (10, 4), (40, 13), (300, 100)]
+KINDS = [HeadTailClasses, TailClasses]
+Classes = HeadTailClasses | TailClasses
+
+
+def size(classes: Classes, index: int) -> int:
+    """Count the subsets of a class, exactly."""
+    if isinstance(classes, TailClasses):
+        return comb(classes.k + index - 1, classes.k - 1)
+    h, t = classes.head_and_tail(index)
+    return 1 if index == 0 else comb(t - h - 2, classes.k - h - 1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("d", "k"), SHAPES)
+def test_sizes_sum_to_all_subsets_exactly(kind: type[Classes], d: int, k: int) -> None:
+    classes = kind(d, k)
+    sizes = [size(classes, index) for index in range(classes.log_sizes.size)]
+    assert sum(sizes) == comb(d, k)
+    logs = [log(size) for size in sizes]
+    assert classes.log_sizes == pytest.approx(logs, rel=1e-13, abs=1e-13)
+
+
+def test_log_sizes_of_a_large_problem() -> None:
+    classes = HeadTailClasses(17_770, 100)
+    for h, t in [(0, 17_770), (50, 9000), (99, 101), (0, 101), (98, 17_770)]:
+        index = 1 + h * 17_670 + t - 101
+        assert classes.head_and_tail(index) == (h, t)
+        expected = log(comb(t - h - 2, 99 - h))
+        assert classes.log_sizes[index] == pytest.approx(expected, rel=1e-13, abs=1e-13)
+    tails = TailClasses(17_770, 100)
+    assert tails.log_sizes[-1] == pytest.approx(log(comb(17_769, 99)), rel=1e-14)
+
+
+@pytest.mark.parametrize(("p", "s"), [(1, 1), (5, 1), (5, 5), (7, 3), (9, 4)])
+def test_ranks_follow_lexicographic_order(p: int, s: int) -> None:
+    for number, support in enumerate(combinations(range(p), s)):
+        assert rank(support, p) == number
+        assert unrank(number, p, s) == support
+
+
+@pytest.mark.parametrize(("p", "s"), [(10_000, 5), (300, 150)])
+def test_large_numbers_come_back(p: int, s: int) -> None:
+    source = random.Random(0)
+    for number in (0, comb(p, s) - 1, *(source.randrange(comb(p, s)) for _ in range(20))):
+        support = unrank(number, p, s)
+        assert len(set(support)) == s
+        assert rank(support, p) == number

@@ -31,7 +31,6 @@ from mipselect.quality.draw import (
     quality_of,
     within,
 )
-from tests.support.discrete_laplace import discrete_laplace_log_probability
 
 
 @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(7, 4), Fraction(5)])
@@ -318,3 +317,8 @@ def test_intervals_hold_the_truth_at_least_as_often_as_they_say() -> None:
             truth = AUC if of_classes else R2
             held[best.name] += best.low <= truth <= best.high
     assert min(held.values()) >= 0.82 * trials
+
+
+def discrete_laplace_log_probability(k: int, scale: float) -> float:
+    """Compute log P(k) = log tanh(1/2t) - |k|/t, for a scale of t."""
+    return math.log(math.tanh(0.5 / scale)) - abs(k) / scale

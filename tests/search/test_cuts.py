@@ -35,8 +35,19 @@ from mipselect.search.progress import Run
 from mipselect.search.removed_sets import removed_sets
 from mipselect.search.tuning import TUNING
 from tests.support.counted_searches import PROBLEMS
-from tests.support.designs import DESIGNS, Design, all_supports, distances, random_instance
+from tests.support.designs import (
+    DESIGNS,
+    Design,
+    all_supports,
+    distances,
+    random_instance,
+    with_loss,
+)
 from tests.support.searches import tree_of, tuned
+
+
+def in_single_precision(seed: int) -> Instance:
+    return with_loss(random_instance(seed), "squared", np.float32)
 
 
 def do_nothing() -> None:
@@ -51,7 +62,7 @@ FIRST = [24, 26, 44]
 """Seeds at which a share is found that leaves out one of the other features."""
 
 
-@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("design", [*DESIGNS, in_single_precision])
 @pytest.mark.parametrize("seed", [*FIRST, *(seed for seed in range(60) if seed not in FIRST)])
 def test_sparse_diagonal_cuts_and_shares(seed: int, design: Design) -> None:
     instance = design(seed)
@@ -183,7 +194,7 @@ def test_a_cut_without_norm_constraint_is_tight_at_its_own_support(seed: int) ->
         assert -cut.at(chosen) == pytest.approx(fit.value, rel=1e-8, abs=slack)
 
 
-@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("design", [*DESIGNS, in_single_precision])
 @pytest.mark.parametrize("seed", range(60))
 def test_root_cut_holds_at_every_distance(seed: int, design: Design) -> None:
     instance = design(seed)

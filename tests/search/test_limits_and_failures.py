@@ -32,7 +32,6 @@ from mipselect.search.progress import (
 )
 from mipselect.search.setup import Search
 from mipselect.search.supports import find_supports, number_of_listed
-from tests.support.back_ends import back_ends
 from tests.support.counted_searches import spread
 from tests.support.designs import (
     DESIGNS,
@@ -43,7 +42,7 @@ from tests.support.designs import (
     random_loss_instance,
     with_loss,
 )
-from tests.support.scripted_solvers import Scripted, change_of, weak_levels
+from tests.support.scripted_solvers import Scripted, back_ends, change_of, weak_levels
 from tests.support.searches import levels_by, run_of, search_by, supports_by
 
 MASTERS = back_ends()

@@ -21,7 +21,7 @@ from mipselect.search.soft.polynomials import SEGMENT, log_cumulative_sum, subse
 from mipselect.search.soft.spaces import space_of
 from mipselect.search.tuning import TUNING
 from tests.support.designs import least_ridge, random_instance
-from tests.support.soft_draws import Judged, hostile, of_a_prior_alone
+from tests.support.soft_draws import Judged, hostile, log_drawn, of_a_prior_alone
 
 
 def refine_randomly(judged: Judged, rng: random.Random, steps: int) -> None:
@@ -327,7 +327,7 @@ def test_subset_laws_are_elementary_symmetric(m: int) -> None:
                 true = float(log_total(members) - total)
                 assert inclusion[j] == pytest.approx(true, abs=max(law.rounding, 1e-13))
         for T, log in exact.items():
-            drawn = drawn_log(law, weights, T)
+            drawn = log_drawn(law, len(weights), T)
             true = float(log - total)
             # Far below e^-693 a law is lifted, so that no probability is zero.
             if true > -600.0:
@@ -335,15 +335,6 @@ def test_subset_laws_are_elementary_symmetric(m: int) -> None:
             else:
                 assert drawn >= true - law.rounding - 1e-14
             assert math.isfinite(drawn)
-
-
-def drawn_log(law, weights: np.ndarray, T: tuple[int, ...]) -> float:
-    places = np.empty(len(weights), dtype=int)
-    places[law.order] = np.arange(len(weights))
-    script = iter(sorted(places[list(T)].tolist(), reverse=True))
-    drawn, log = law.draw(lambda _: next(script))
-    assert sorted(drawn.tolist()) == list(T)
-    return float(log)
 
 
 def test_subset_laws_are_right_to_what_they_allow_at_two_thousand_features() -> None:

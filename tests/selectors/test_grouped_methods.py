@@ -16,7 +16,7 @@ from mipselect.selectors import KendallSelector, MCMCSelector, SampleAggregateSe
 from mipselect.selectors.kendall import SENSITIVITIES
 from mipselect.selectors.lasso_ballots import lasso_ballot
 from mipselect.selectors.sis import exact_lengths, sums_of_rows
-from tests.support.tables_of_scores import Table
+from tests.support.all_selectors import Table
 
 GROUPS = [[3, 0, 5], [1], [6, 2]]
 NAMES = ("x3+x0+x5", "x1", "x6+x2")

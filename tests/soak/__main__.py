@@ -14,7 +14,6 @@ from importlib import import_module
 
 CHECKS = (
     "certificates",
-    "every_bound",
     "exact_values",
     "hostile_pairs",
     "squared_values",

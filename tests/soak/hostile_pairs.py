@@ -178,14 +178,6 @@ def of_pandas(table: Table) -> pd.DataFrame:
     return pd.DataFrame({name: pd.Series(cells) for name, cells in table.items()})
 
 
-def by_arrow(table: Table, folder: Path) -> pd.DataFrame:
-    return of_pandas(table).convert_dtypes(dtype_backend="pyarrow")
-
-
-def in_categories(table: Table, folder: Path) -> pd.DataFrame:
-    return of_pandas(table).astype("category")
-
-
 def in_single(table: Table, folder: Path) -> pd.DataFrame:
     """Where a column of floats has single precision, until another value changes that."""
     return pd.DataFrame({name: _single(cells) for name, cells in table.items()})
@@ -205,26 +197,20 @@ def of_arrow(table: Table, folder: Path) -> pa.Table:
     return pa.table({name: pa.array(cells) for name, cells in table.items()})
 
 
-def in_dictionaries(table: Table, folder: Path) -> pa.Table:
-    return pa.table({name: pa.array(cells).dictionary_encode() for name, cells in table.items()})
+def in_parquet(keep: Callable[[Table, Path], Any]) -> Callable[[Table, Path], Path]:
+    def written(table: Table, folder: Path) -> Path:
+        kept, path = keep(table, folder), folder / "t.parquet"
+        if isinstance(kept, pd.DataFrame):
+            kept.to_parquet(path)
+        elif isinstance(kept, pa.Table):
+            parquet.write_table(kept, path)
+        else:
+            if any(kind in (pl.Object, pl.Int128) for kind in kept.dtypes):
+                raise CannotHold
+            kept.write_parquet(path)
+        return path
 
-
-def parquet_of_pandas(table: Table, folder: Path) -> Path:
-    of_pandas(table).to_parquet(folder / "t.parquet")
-    return folder / "t.parquet"
-
-
-def parquet_of_polars(table: Table, folder: Path) -> Path:
-    frame = of_polars(table, folder)
-    if any(kind in (pl.Object, pl.Int128) for kind in frame.dtypes):
-        raise CannotHold
-    frame.write_parquet(folder / "t.parquet")
-    return folder / "t.parquet"
-
-
-def parquet_of_arrow(table: Table, folder: Path) -> Path:
-    parquet.write_table(of_arrow(table, folder), folder / "t.parquet")
-    return folder / "t.parquet"
+    return written
 
 
 def as_csv(table: Table, folder: Path) -> Path:
@@ -269,14 +255,12 @@ def in_excel(table: Table, folder: Path) -> Path:
     return folder / "t.xlsx"
 
 
-def in_spss(table: Table, folder: Path) -> Path:
-    pyreadstat.write_sav(_typed(table), folder / "t.sav")
-    return folder / "t.sav"
+def in_statistics(write: Callable[[pd.DataFrame, Path], None], ending: str) -> Any:
+    def written(table: Table, folder: Path) -> Path:
+        write(_typed(table), folder / f"t.{ending}")
+        return folder / f"t.{ending}"
 
-
-def in_stata(table: Table, folder: Path) -> Path:
-    pyreadstat.write_dta(_typed(table), folder / "t.dta")
-    return folder / "t.dta"
+    return written
 
 
 def _typed(table: Table) -> pd.DataFrame:
@@ -307,10 +291,6 @@ def of_duckdb(table: Table, folder: Path) -> Any:
     return relation
 
 
-def of_duckdb_by_arrow(table: Table, folder: Path) -> Any:
-    return duckdb.from_arrow(of_arrow(table, folder))
-
-
 def listing(cells: Cells) -> str:
     return ", ".join(f"({k}, {literal(value)})" for k, value in enumerate(cells))
 
@@ -335,28 +315,42 @@ def literal(value: Any) -> str:
             raise CannotHold
 
 
+def frame(table: Table, folder: Path) -> pd.DataFrame:
+    return of_pandas(table)
+
+
 STORAGES = [
-    Storage("pandas", lambda table, _: of_pandas(table)),
+    Storage("pandas", frame),
     Storage("pandas objects", lambda table, _: of_pandas(table).astype(object)),
     Storage("pandas nullable", lambda table, _: of_pandas(table).convert_dtypes()),
-    Storage("pandas by Arrow", by_arrow),
-    Storage("pandas categories", in_categories, truths_with_numbers),
+    Storage(
+        "pandas by Arrow", lambda table, _: of_pandas(table).convert_dtypes(dtype_backend="pyarrow")
+    ),
+    Storage(
+        "pandas categories", lambda table, _: of_pandas(table).astype("category"),
+        truths_with_numbers,
+    ),
     Storage("pandas single", in_single),
     Storage("Polars", of_polars, mixed),
     Storage("Polars lazy", lambda table, folder: of_polars(table, folder).lazy(), mixed),
     Storage("Arrow", of_arrow, mixed),
-    Storage("Arrow dictionaries", in_dictionaries, mixed),
-    Storage("Parquet of pandas", parquet_of_pandas, mixed),
-    Storage("Parquet of Polars", parquet_of_polars, mixed),
-    Storage("Parquet of Arrow", parquet_of_arrow, mixed),
+    Storage(
+        "Arrow dictionaries",
+        lambda table, _: pa.table({n: pa.array(v).dictionary_encode() for n, v in table.items()}),
+        mixed,
+    ),
+    *(Storage(f"Parquet of {name}", in_parquet(keep), mixed)
+      for name, keep in (("pandas", frame), ("Polars", of_polars), ("Arrow", of_arrow))),
     Storage("CSV", as_csv),
     Storage("CSV of pandas", csv_of_pandas, all_texts),
     Storage("Excel", in_excel),
-    Storage("SPSS", in_spss, all_texts_but_numbers),
-    Storage("Stata", in_stata, all_texts_but_numbers),
+    Storage("SPSS", in_statistics(pyreadstat.write_sav, "sav"), all_texts_but_numbers),
+    Storage("Stata", in_statistics(pyreadstat.write_dta, "dta"), all_texts_but_numbers),
     Storage("DuckDB", of_duckdb, several_types),
-    Storage("DuckDB of Arrow", of_duckdb_by_arrow, mixed),
-]
+    Storage(
+        "DuckDB of Arrow", lambda table, folder: duckdb.from_arrow(of_arrow(table, folder)), mixed
+    ),
+]  # fmt: skip
 
 SINGLE = "pandas single"
 ANYTHING = (Exception, pl.exceptions.PanicException)

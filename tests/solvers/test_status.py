@@ -19,7 +19,7 @@ from mipselect.backends.discovery import known_solvers, solver_by_name
 from mipselect.backends.protocols import MipStatus
 from mipselect.errors import UnknownSolver
 from mipselect_solvers import gurobi, pyomo_models, scip
-from tests.support.back_ends import back_ends
+from tests.support.scripted_solvers import back_ends
 from tests.support.searches import levels_by
 from tests.support.wants import skip_for_want_of
 

@@ -1,17 +1,14 @@
-"""Back ends whose answers a test makes up, and a problem on which masters are needed."""
+"""Back ends that a test runs on: all that are known, and some whose answers it makes up."""
 
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from mipselect.backends.discovery import solver_by_name
-from mipselect.backends.protocols import (
-    Master,
-    MasterSolution,
-    MipStatus,
-    SolverStatus,
-)
+from mipselect.backends.discovery import NATIVE, known_solvers, solver_by_name
+from mipselect.backends.protocols import Master, MasterSolution, MipStatus, SolverStatus
 from mipselect.problem.instance import Instance
+from tests.support.wants import wants
 
 
 class Scripted:
@@ -46,3 +43,21 @@ def change_of(**fields):
         return MasterSolution(**{**values, **fields})
 
     return change
+
+
+BY_PYOMO = "pyomo:appsi_highs"
+"""One of the solvers that Pyomo knows; HiGHS is always there, and CBC and GLPK go the same way."""
+
+
+def back_ends() -> list:
+    """Parameters: the name of every known back end with masters, and `BY_PYOMO`."""
+    statuses = known_solvers() | {BY_PYOMO: solver_by_name(BY_PYOMO).status}
+    return [
+        pytest.param(
+            name,
+            id=name,
+            marks=wants(f"{name}: {status.reason}", status.usable),
+        )
+        for name, status in statuses.items()
+        if name not in (NATIVE, "pyomo")
+    ]

@@ -18,7 +18,6 @@ from mipselect.mechanisms.supports import rejection_sampler
 from mipselect.mechanisms.supports.exact import ExactDraws
 from mipselect.privacy import randomness
 from mipselect.search.soft import Partition
-from mipselect.search.soft.cells import Cell
 from tests.support.designs import (
     LOSSES,
     random_grouped_instance,
@@ -119,7 +118,7 @@ class Judged:
             for positions in itertools.combinations(range(len(cell.node.live)), cell.node.size):
                 support = tuple(cell.support(np.array(positions, dtype=np.intp)).tolist())
                 assert support not in seen
-                log = log_drawn(cell, positions)
+                log = log_drawn(cell.law, len(cell.node.live), positions)
                 seen[support] = cell.log_upper + log
                 drawn.append(log)
             assert abs(np.logaddexp.reduce(drawn)) < 1e-9
@@ -219,13 +218,11 @@ class Path:
         return place
 
 
-def log_drawn(cell: Cell, positions: Supports) -> float:
-    """Log of the probability with which a cell's law draws these positions, by a script."""
-    law = cell.law
-    places = np.empty(len(cell.node.live), dtype=int)
-    places[law.order] = np.arange(len(cell.node.live))
-    script = sorted(places[list(positions)].tolist(), reverse=True)
-    answers, chances = iter(script), list[float]()
+def log_drawn(law: Any, features: int, positions: Supports) -> float:
+    """Log of the probability with which a law of subsets draws these positions, by a script."""
+    places = np.empty(features, dtype=int)
+    places[law.order] = np.arange(features)
+    answers, chances = iter(sorted(places[list(positions)].tolist(), reverse=True)), list[float]()
 
     def choose(cumulative: np.ndarray) -> int:
         place = next(answers)
@@ -235,8 +232,10 @@ def log_drawn(cell: Cell, positions: Supports) -> float:
 
     drawn, log = law.draw(choose)
     assert sorted(drawn.tolist()) == list(positions)
-    assert log == pytest.approx(math.fsum(math.log(chance) for chance in chances), abs=1e-10)
-    return log
+    if min(chances, default=1.0) > 1e-300:
+        steps = math.fsum(math.log(chance) for chance in chances)
+        assert log == pytest.approx(steps, rel=1e-12, abs=1e-9)
+    return float(log)
 
 
 def hostile(
