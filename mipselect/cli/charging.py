@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from mipselect import privacy
-from mipselect.cli.options import LedgerOptions
 from mipselect.cli.output import Delivery, Interrupted, line
 from mipselect.cli.start import let_signals_raise, say
 from mipselect.errors import MipselectError
@@ -42,14 +41,14 @@ NOTHING_REMEMBERS = (
 )
 
 
-def opened(options: LedgerOptions) -> Ledger | None:
+def opened(file: Path | None) -> Ledger | None:
     """Open the ledger; None where none was given.
 
     Raises
     ------
     InvalidInput, LedgerBroken
     """
-    return None if options.file is None else privacy.Ledger.open(options.file)
+    return None if file is None else privacy.Ledger.open(file)
 
 
 def relation_of(ledger: Ledger | None, given: str | None) -> str:

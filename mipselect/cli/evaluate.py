@@ -10,7 +10,7 @@ from rich.console import Console
 
 from mipselect.cli.charging import Result, charge_and_deliver, opened, relation_of, warnings
 from mipselect.cli.declared import argument, command, group, option, options, required
-from mipselect.cli.options import PRIVACY_PANEL, ChargeOptions, check_seed, stated
+from mipselect.cli.options import PRIVACY_PANEL, ChargeOptions, stated
 from mipselect.cli.output import NOT_PRIVATE, Delivery, banner, check_output, heading, line
 from mipselect.cli.progress import Spinner
 from mipselect.cli.start import say
@@ -94,11 +94,9 @@ def evaluate(arguments: EvaluateArguments) -> None:
         target = measurable_table(model).target
     schema = None if arguments.schema is None else TableSchema.read(arguments.schema)
     source, name = table.source, Path(table.data).name
-    check_seed(charge.seed)
     ledger = opened(charge.ledger)
     relation = relation_of(ledger, charge.relation)
-    read = [arguments.model, Path(table.data), *charge.ledger.files]
-    read += [] if arguments.schema is None else [arguments.schema]
+    read = [arguments.model, Path(table.data), *filter(None, [charge.ledger, arguments.schema])]
     check_output(delivery.output, read, replace=delivery.replace)
     unit = ROW if schema is None else schema.privacy_unit or ROW
     head = {

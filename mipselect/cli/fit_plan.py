@@ -17,8 +17,8 @@ from mipselect.cli.charging import Result, check_ledger, note_of_the_target, ope
 from mipselect.cli.declared import given, refuse
 from mipselect.cli.fit import FitArguments
 from mipselect.cli.inputs import ProblemSource
-from mipselect.cli.options import check_seed, option_named
-from mipselect.cli.output import NOT_PRIVATE, check_output, heading, line
+from mipselect.cli.options import option_named
+from mipselect.cli.output import NOT_PRIVATE, heading, line
 from mipselect.cli.release_file import released_features
 from mipselect.cli.releasing import ReleasePlan, default_method
 from mipselect.cli.start import say
@@ -89,7 +89,6 @@ def plan_of(arguments: FitArguments) -> tuple[FitPlan, ProblemSource]:
     table, charge, numbers = arguments.table, arguments.charge, arguments.numbers
     schema = None if table.schema is None else TableSchema.read(table.schema)
     ledger = opened(charge.ledger)
-    check_seed(charge.seed)
     if (arguments.support_size is None) == (arguments.features_of is None):
         raise InvalidInput("--support-size or --features-of must be given: one of them")
     # Ranges are drawn where it is asked, or none is given and there is no schema.
@@ -109,12 +108,11 @@ def plan_of(arguments: FitArguments) -> tuple[FitPlan, ProblemSource]:
     )
     source, question = _table(arguments, schema, private=private)
     size, released = arguments.support_size, None
-    read = [*table.files, *charge.ledger.files]
+    read = table.files
     if arguments.features_of is not None:
         released = released_features(arguments.features_of, table.target)
         question, read = _about(question, released, table.data), [*read, arguments.features_of]
         size = len(question.without_ranges.features)
-    check_output(arguments.delivery.output, read, replace=arguments.delivery.replace)
     p = len(question.without_ranges.features)
     size = checked_integer(size or 0, f"{table.data}: --support-size", 1, p)
     fitter.selector.set_params(n_features_to_select=size)
@@ -140,7 +138,7 @@ def plan_of(arguments: FitArguments) -> tuple[FitPlan, ProblemSource]:
     if regression != arguments.model.way.value:
         say(f"note: {FOR_DELTA}.")
     note_of_the_target(question.schema, table.target)
-    return plan, ProblemSource(plan.problem, plan.data)
+    return plan, ProblemSource(plan.problem, plan.data, read)
 
 
 def fitter_of(

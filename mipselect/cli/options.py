@@ -83,25 +83,6 @@ class SearchArguments:
 
 
 @options
-class LedgerOptions:
-    """The ledger that a release is charged to, if any."""
-
-    PANEL = PRIVACY_PANEL
-
-    file: Path | None = option(
-        "--ledger",
-        "Charge this ledger before anything is drawn; 'mipselect ledger create' makes one.",
-        metavar="FILE",
-        show_default="nothing remembers the release",
-    )
-
-    @property
-    def files(self) -> list[Path]:
-        """File of the ledger, which no output may replace."""
-        return [] if self.file is None else [self.file]
-
-
-@options
 class ChargeOptions:
     """Relation under which ε is stated, ledger that pays it, and seed, of one release."""
 
@@ -113,8 +94,17 @@ class ChargeOptions:
         metavar="replace-one|add-remove",
         show_default="that of the ledger, or replace-one",
     )
-    ledger: LedgerOptions = group(LedgerOptions)
+    ledger: Path | None = option(
+        "--ledger",
+        "Charge this ledger before anything is drawn; 'mipselect ledger create' makes one.",
+        metavar="FILE",
+        show_default="nothing remembers the release",
+    )
     seed: int | None = option("--seed", "Reproducible draws, for tests: the result is NOT PRIVATE.")
+
+    def __post_init__(self) -> None:
+        if self.seed is not None:
+            checked_integer(self.seed, "--seed", 0)
 
 
 @options
@@ -174,9 +164,8 @@ class SupportDrawOptions:
     draws: int = option(
         "--draws", "Independent draws; K draws cost K times as much.", default=1, metavar="K"
     )
-    ledger: LedgerOptions = group(LedgerOptions)
+    charge: ChargeOptions = group(ChargeOptions, without=("--relation",))
     of_the_method: MethodOptions = group(MethodOptions)
-    seed: int | None = option("--seed", "Reproducible draws, for tests: the result is NOT PRIVATE.")
     dry_run: bool = option(
         "--dry-run",
         "State the problem, the cost and the guarantee; read no row and draw nothing.",
@@ -187,12 +176,6 @@ class SupportDrawOptions:
 def stated(**values: Any) -> dict[str, Any]:
     """Return the values that were given, for None stands for a default elsewhere."""
     return {name: value for name, value in values.items() if value is not None}
-
-
-def check_seed(seed: int | None) -> None:
-    """Raise `InvalidInput` for a seed that is none."""
-    if seed is not None:
-        checked_integer(seed, "--seed", 0)
 
 
 def parse_pool_size(text: str | None) -> int | Literal["one-swap", "all"]:

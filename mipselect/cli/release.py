@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mipselect.cli.declared import command, group, options
 from mipselect.cli.options import SupportDrawOptions
-from mipselect.cli.output import Delivery, check_output
+from mipselect.cli.output import Delivery
 from mipselect.cli.table_options import SourceOptions
 
 EXAMPLES = """Examples:
@@ -52,9 +52,7 @@ def release(arguments: ReleaseArguments) -> None:
     from mipselect.cli.inputs import asked_of
     from mipselect.cli.releasing import plan_draws
 
-    drawing, delivery = arguments.drawing, arguments.delivery
-    instance = arguments.source.instance
+    drawing, instance = arguments.drawing, arguments.source.instance
     plan = plan_draws(drawing, instance, {"command": "release", "instance": instance})
     given = asked_of(arguments.source, drawing.of_the_method.sizes)
-    check_output(delivery.output, [*given.files, *drawing.ledger.files], replace=delivery.replace)
-    plan.deliver(given, delivery, dry_run=drawing.dry_run)
+    plan.deliver(given, arguments.delivery, dry_run=drawing.dry_run)

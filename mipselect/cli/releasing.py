@@ -27,11 +27,18 @@ from mipselect.cli.declared import given
 from mipselect.cli.options import (
     MethodOptions,
     SupportDrawOptions,
-    check_seed,
     parse_pool_size,
     parse_sizes,
 )
-from mipselect.cli.output import NOT_PRIVATE, Delivery, banner, heading, line, print_table
+from mipselect.cli.output import (
+    NOT_PRIVATE,
+    Delivery,
+    banner,
+    check_output,
+    heading,
+    line,
+    print_table,
+)
 from mipselect.cli.progress import Watch
 from mipselect.cli.start import say
 from mipselect.errors import (
@@ -178,7 +185,15 @@ class ReleasePlan(ABC):
         return None if chance is None else chance.near, [text for text in said if text]
 
     def deliver(self, source: ProblemSource, delivery: Delivery, *, dry_run: bool) -> None:
-        """Say what would be drawn, or draw it; then deliver the report."""
+        """Say what would be drawn, or draw it; then deliver the report.
+
+        Raises
+        ------
+        InvalidInput
+            For an output that would replace what is read, or the ledger; before a row is read.
+        """
+        read = [*source.files, *(() if self.ledger is None else filter(None, [self.ledger.path]))]
+        check_output(delivery.output, read, replace=delivery.replace)
         found = self._planned(source, delivery) if dry_run else self._drawn(source, delivery)
         for sentence in found:
             say(f"warning: {sentence}")
@@ -421,17 +436,16 @@ def plan_draws(drawing: SupportDrawOptions, title: str, head: Mapping[str, Any])
     RelationMismatch
         If the ledger is kept under another relation.
     """
-    ledger = opened(drawing.ledger)
+    ledger = opened(drawing.charge.ledger)
     name = default_method(ledger) if drawing.method is None else drawing.method
     plan = SupportPlan(
         title=title,
         head=head,
-        seed=drawing.seed,
+        seed=drawing.charge.seed,
         ledger=ledger,
         method=method_asked_for(name, drawing.epsilon, drawing.of_the_method),
         draws=checked_integer(drawing.draws, "--draws", 1, MOST_DRAWS),
     )
-    check_seed(drawing.seed)
     with about("--epsilon, --delta and --draws"):
         total = replace(plan, seed=None).together
     check_ledger(ledger, total)

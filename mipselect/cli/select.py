@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mipselect.cli.declared import command, group, option, options, refuse
 from mipselect.cli.options import SupportDrawOptions, option_named, stated
-from mipselect.cli.output import Delivery, check_output
+from mipselect.cli.output import Delivery
 from mipselect.cli.table_options import (
     HAS_SCHEMA,
     NEEDS_SCHEMA,
@@ -89,13 +89,12 @@ def select(arguments: SelectArguments) -> None:
     from mipselect.cli.releasing import plan_draws
     from mipselect.tables.schema import TableSchema
 
-    table, delivery, drawing = arguments.table, arguments.delivery, arguments.drawing
+    table, drawing = arguments.table, arguments.drawing
     schema = None if table.schema is None else TableSchema.read(table.schema)
     head = {"command": "select", **table.head, **titles_of(schema)}
     plan = plan_draws(drawing, table.title, head)
     source = table_asked_of(arguments, schema, plan)
-    check_output(delivery.output, [*table.files, *drawing.ledger.files], replace=delivery.replace)
-    plan.deliver(source, delivery, dry_run=drawing.dry_run)
+    plan.deliver(source, arguments.delivery, dry_run=drawing.dry_run)
 
 
 def titles_of(schema: TableSchema | None) -> dict[str, Any]:
@@ -145,7 +144,8 @@ def table_asked_of(
         refuse(replace(question, always=None, never=None, unit_rule=None), NO_RANGE)
     note_of_the_target(schema, table.target)
     asked = question.question_about(schema, table.target)
-    return scored_table(table.data, ScoredTable(table.source, asked, size, settings, blocks))
+    scored_by = ScoredTable(table.source, asked, size, settings, blocks)
+    return scored_table(table.data, scored_by, files=table.files)
 
 
 def _scored(
@@ -243,4 +243,4 @@ def _numbers(
             made = blocks.of_rows(stored.problem, rows)
         return StoredData.of_made(path, made, settings)
 
-    return ProblemSource(problem, data)
+    return ProblemSource(problem, data, table.files)
