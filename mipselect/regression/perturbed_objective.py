@@ -382,24 +382,20 @@ def lightest_ridge(
     r - dΓ/(ε-j)² · λ̄/(c(c + λ̄)), which rises.
     """
 
-    def jacobian(ridge: float) -> float:
-        return math.log1p(curvature / ridge)
-
-    def derivative(ridge: float) -> float:
-        left = epsilon - jacobian(ridge)
+    def is_small(ridge: float) -> bool:
+        left = epsilon - math.log1p(curvature / ridge)
         if left <= 0.0:
-            return -math.inf
+            return True
         noise = columns * change / left / left
-        return radius - noise * (curvature / ridge) / (ridge + curvature)
+        return radius < noise * (curvature / ridge) / (ridge + curvature)
 
-    floor = max(gamma, SMALLEST_RIDGE * curvature)
-    if derivative(floor) >= 0.0:
-        return floor
-    return _least_ridge(lambda ridge: derivative(ridge) < 0.0, floor)
+    return _least_ridge(is_small, max(gamma, SMALLEST_RIDGE * curvature))
 
 
 def _least_ridge(is_small: Callable[[float], bool], floor: float) -> float:
     """Find by bisection where ridges from `floor` on are no longer too small."""
+    if not is_small(floor):
+        return floor
     low = math.log(floor)
     high = low + 1.0
     while is_small(math.exp(high)):

@@ -26,7 +26,7 @@ from mipselect.privacy.guarantee import Guarantee
 from mipselect.regression.base import PrivateRegressor
 from mipselect.regression.noise import standard_normals
 from mipselect.regression.rows import Drawn, ModelRows, RowMap
-from mipselect.validation import checked_delta, checked_integer, checked_nonnegative
+from mipselect.validation import checked_delta, checked_integer
 
 Grid = NDArray[np.int64]
 
@@ -153,7 +153,8 @@ class DepthLaw:
             if left < 0:
                 break
             depth += 1
-        return draw_in_shell(self._box(depth), self._inner_box(depth), source)
+        inner = self._box(depth + 1) if depth < self.deepest else None
+        return draw_in_shell(self._box(depth), inner, source)
 
     def _shell(self, depth: int) -> int:
         """Return the number of points of the grid that have this depth."""
@@ -167,9 +168,6 @@ class DepthLaw:
         """Return x_(i) and x_(m-i+1) of every axis."""
         low, high = self._sorted[depth - 1], self._sorted[len(self.points) - depth]
         return low.tolist(), high.tolist()
-
-    def _inner_box(self, depth: int) -> tuple[list[int], list[int]] | None:
-        return self._box(depth + 1) if depth < self.deepest else None
 
 
 def draw_in_shell(
@@ -299,6 +297,10 @@ def on_integer_grid(models: FloatArray, bounds: FloatArray, steps: FloatArray) -
     return grid
 
 
+BLOCK_RIDGE = 1.0
+"""c of the model of a block, as much as a further row without a signal. Models of few rows scatter
+without bounds at 0, and the test fails; blocks of many rows hardly feel it."""
+
 COUNT_SHARE = 0.05
 """Share of ε that a noisy number of rows costs."""
 
@@ -372,16 +374,6 @@ class TukeyRegressor(PrivateRegressor):
         "the number of blocks that the test needs (`enough_blocks`), at least d.",
         default=None,
     )
-    block_ridge: float = parameter(
-        "float",
-        "c ≥ 0: the model of a block minimises ‖y - Xβ‖² + c Σ(s_jβ_j)², s_j the deviation of "
-        "column j in the block; not of the intercept. As much as c further rows without a signal. "
-        "Public. Models of few rows scatter without bounds at 0, and the test fails; blocks of "
-        "many rows hardly feel it. A column that is constant in a block gets a small random "
-        "coefficient.",
-        default=1.0,
-        check=checked_nonnegative,
-    )
     coef_bound: float | ArrayLike = parameter(
         "float or array_like of shape (p,)",
         "Models are clipped to ± this, in units of y per unit of a column; for the intercept the "
@@ -424,9 +416,7 @@ class TukeyRegressor(PrivateRegressor):
         if (shares := rows.shares) is not None:
             blocks = [[row for row in block if shares[row] > 0.0] for block in blocks]
         guesses = standard_normals(source, count * size).reshape(count, size)
-        models = block_models(
-            rows.X, rows.y, blocks, guesses, row_map.fit_intercept, self.block_ridge
-        )
+        models = block_models(rows.X, rows.y, blocks, guesses, row_map.fit_intercept, BLOCK_RIDGE)
         law = DepthLaw(on_integer_grid(models, bounds, steps), self._half)
         distance = law.distance(self.delta)
         if passes(margin(distance, self._half, self.delta), source) and count > 0:
