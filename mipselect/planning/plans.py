@@ -273,7 +273,7 @@ TableScores = tuple[float, list[ScoredModel]]
 
 TIE = 5_000
 """Rows times ε from which private ranges come near stated ones, as measured in
-docs/regression.md: of five tables with 1,500, 2,000 and 5,000 private ones have 0.65, 0.69 and 0.77
+docs/regression.md: of five tables with 1,500, 2,000 and 5,000 private ones have 0.68, 0.77 and 0.91
 of the R² of ranges twice the span of the data."""
 
 
@@ -561,6 +561,6 @@ def range_advice(public: PublicMap, rows: int, epsilons: Sequence[float]) -> str
     if few:
         parts.append(
             f"at ε = {joined(few)} do not draw them: with less than {TIE:,} rows times ε private "
-            "ranges lose three tenths of the R² of ranges twice the span, or more"
+            "ranges lose a tenth of the R² of ranges twice the span, a third with 1,500, or more"
         )
     return f"Which ranges? Typical ones, if anyone can state them; {'; '.join(parts)}."
