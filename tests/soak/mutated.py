@@ -335,7 +335,7 @@ CLI = within(
         "drawn = law.releases(self.draws, ledger, rng=self.source)",
         "drawn = law.releases(self.draws, None, rng=self.source)",
         "a command does not charge its ledger",
-        "test_every_method.py::test_every_method_is_charged_at_its_full_price",
+        "test_method_options.py::test_every_method_is_charged_at_its_full_price",
     ),
     (
         "release_file.py",
