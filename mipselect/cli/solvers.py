@@ -7,7 +7,6 @@ from dataclasses import asdict
 from rich.console import Console
 
 from mipselect.backends.discovery import known_solvers
-from mipselect.backends.protocols import SolverStatus
 from mipselect.cli.declared import command, group, options
 from mipselect.cli.output import NO_FILE, Delivery, picked, print_table
 
@@ -27,16 +26,11 @@ def solvers(arguments: SolversArguments) -> None:
     known = known_solvers().values()
 
     def render(console: Console) -> None:
-        titles = ("name", "usable", "version", "remark")
-        rows = (
-            (
-                solver.name,
-                "yes" if solver.usable else "no",
-                solver.version,
-                solver.reason or _limit(solver),
-            )
-            for solver in known
-        )
+        titles, rows = ("name", "usable", "version", "remark"), []
+        for solver in known:
+            limit = f"licence for {solver.limit.columns:,} columns" if solver.limit else ""
+            usable = "yes" if solver.usable else "no"
+            rows.append((solver.name, usable, solver.version, solver.reason or limit))
         print_table(console, titles, rows, left=titles)
 
     report = {
@@ -50,10 +44,3 @@ def solvers(arguments: SolversArguments) -> None:
         ],
     }
     arguments.delivery.deliver(report, render)
-
-
-def _limit(solver: SolverStatus) -> str:
-    """Describe the largest model that the licence allows, if there is a limit."""
-    if solver.limit is None:
-        return ""
-    return f"licence for {solver.limit.columns:,} columns"
