@@ -107,7 +107,7 @@ class TableColumns:
     Raises
     ------
     InvalidInput
-        For what is wrong with the question, and a rule that needs all rows of a person together.
+        For what is wrong with the question.
     """
 
     question: TableQuestion
@@ -117,12 +117,6 @@ class TableColumns:
     def __post_init__(self) -> None:
         set_fields(self, question=self.question.of_moments())
         _ = self.public
-        rule = self.question.unit_rule
-        if rule != "first":
-            raise InvalidInput(
-                f"unit_rule {rule!r} needs all rows of a person together, and moments are one "
-                "pass: use first, or make one row of each person before, with SQL"
-            )
 
     @property
     def public(self) -> PublicMap:
@@ -445,7 +439,6 @@ class Moments:
         target: str | None = None,
         never: Sequence[str] = (),
         ranges: Ranges | None = None,
-        unit_rule: str = "first",
         x_bound: float | ArrayLike | None = None,
         y_bound: float | None = None,
         folds: int = 1,
@@ -466,9 +459,6 @@ class Moments:
             Fields that are left out.
         ranges : mapping of str to (float, float), optional
             Public ranges in place of those of the schema.
-        unit_rule : {"first"}
-            What becomes of several rows of one person: the first counts. Others need all rows of a
-            person together.
         x_bound : float or array_like of shape (p,), optional
             Columns of arrays are clipped to ± this; public.
         y_bound : float, optional
@@ -488,7 +478,7 @@ class Moments:
         Notes
         -----
         A missing target counts as the middle of its range, as in the loss of
-        `Instance.from_table`.
+        `Instance.from_table`. Of several rows of one person the first counts.
 
         Where the schema has a survey weight, rows are multiplied by √w, w in [0, 1] the share of
         its maximum, and √w is one more column, the last. The ones still count the rows.
@@ -518,9 +508,7 @@ class Moments:
             if target is None:
                 raise InvalidInput("target must be given: the field of the schema to predict")
             left_out = [never] if isinstance(never, str) else never
-            columns = TableColumns(
-                TableQuestion(schema, target, (), left_out, ranges or {}, unit_rule)
-            )
+            columns = TableColumns(TableQuestion(schema, target, (), left_out, ranges or {}))
             sums = count(open_tables(source, columns.public), columns, number, progress)
         if not sums[:, 0, 0].any():
             raise InvalidInput("the table has no rows")
