@@ -18,7 +18,7 @@ from mipselect.blocks import partitions
 from mipselect.blocks.normalised import ColumnsOfFeatures, normalised
 from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
-from mipselect.tables import TableSchema, block_sums
+from mipselect.tables import TableSchema, instances
 from mipselect.tables.mapping import open_table, read_rows
 from mipselect.tables.moments import ONE, BlockColumns
 from mipselect.tables.public_map import TableQuestion
@@ -64,13 +64,13 @@ def numbers(n: int = 101, p: int = 7, seed: int = 0) -> tuple[np.ndarray, np.nda
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows, chunks, cached pieces and exact sums of a few blocks, by three threads."""
     monkeypatch.setattr(partitions, "WINDOW", 43)
-    monkeypatch.setattr(block_sums, "CHUNK_ENTRIES", 1)
-    monkeypatch.setattr(block_sums, "CHUNK_BLOCKS", 3)
-    monkeypatch.setattr(block_sums, "CACHED_ENTRIES", 40)
-    monkeypatch.setattr(block_sums, "cores", lambda: 3)
+    monkeypatch.setattr(instances, "CHUNK_ENTRIES", 1)
+    monkeypatch.setattr(instances, "CHUNK_BLOCKS", 3)
+    monkeypatch.setattr(instances, "CACHED_ENTRIES", 40)
+    monkeypatch.setattr(instances, "cores", lambda: 3)
     for name in ("SIGNS", "ON_GRID"):
-        few = replace(getattr(block_sums, name), most_blocks=4)
-        monkeypatch.setattr(block_sums, name, few)
+        few = replace(getattr(instances, name), most_blocks=4)
+        monkeypatch.setattr(instances, name, few)
 
 
 @pytest.mark.parametrize("question", [{}, QUESTION])
@@ -172,7 +172,7 @@ def test_sums_are_not_kept(tmp_path: Path) -> None:
 
 
 def test_more_blocks_than_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(block_sums, "MOST_ROWS", 10)
+    monkeypatch.setattr(instances, "MOST_ROWS", 10)
     for rows, refused in ((10, False), (12, True)):
         X, y = np.arange(rows)[:, None], np.arange(rows)
         if refused:
@@ -184,15 +184,15 @@ def test_more_blocks_than_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> No
         Instance.from_blocks([[1.0]], [1.0], support_size=1)
 
 
-@pytest.mark.parametrize("entries", [block_sums.SIGNS, block_sums.ON_GRID])
-def test_sums_are_exact_up_to_their_limit(entries: block_sums.Entries) -> None:
+@pytest.mark.parametrize("entries", [instances.SIGNS, instances.ON_GRID])
+def test_sums_are_exact_up_to_their_limit(entries: instances.Entries) -> None:
     """Where every product is as large as it can be, but for one that makes the sum odd."""
-    largest = 1.0 if entries is block_sums.SIGNS else 2.0**16
+    largest = 1.0 if entries is instances.SIGNS else 2.0**16
     rows = np.full((entries.most_blocks, 1), largest, dtype=entries.type)
     rows[-1] -= 1.0
     last = int(rows[-1, 0]) ** 2 * entries.unit
     totals = np.array([[7]])
-    block_sums.add_products(rows, totals, Lock())
+    instances.add_products(rows, totals, Lock())
     assert (totals[0, 0] - 7) * entries.unit == (entries.most_blocks - 1) * ONE + last
 
 
