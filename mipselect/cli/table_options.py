@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from mipselect.cli.declared import argument, group, option, options, required
 from mipselect.cli.options import PRIVACY_PANEL, stated
 from mipselect.errors import InvalidInput
-from mipselect.tables.table_file import TableFile
 from mipselect.validation import plain_digits, shown
 
 if TYPE_CHECKING:  # Reading tables takes long to import.
+    from mipselect.tables.parts import TableFile
     from mipselect.tables.public_map import TableQuestion
     from mipselect.tables.schema import TableSchema
 
@@ -72,6 +72,8 @@ class DialectOptions:
 
     def source(self, data: str) -> TableFile:
         """Return the table; raise `InvalidInput`, naming the option, for what is none of them."""
+        from mipselect.tables.parts import TableFile
+
         try:
             return TableFile(data, **self.keywords)
         except InvalidInput as error:

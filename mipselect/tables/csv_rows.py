@@ -25,8 +25,7 @@ from pyarrow import csv as arrow_csv
 
 from mipselect.errors import InvalidInput
 from mipselect.tables.fields import BLANKS
-from mipselect.tables.parts import positions_of
-from mipselect.tables.table_file import UTF8, Transcoded
+from mipselect.tables.parts import UTF8, Transcoded, positions_of
 from mipselect.validation import shown
 
 BYTE_FOR_BYTE = "latin-1"

@@ -20,9 +20,9 @@ from mipselect.errors import InvalidInput, about
 from mipselect.json_objects import read_json
 from mipselect.tables.fields import BLANKS, IGNORED, MAPPED, PROPOSED, ROLE
 from mipselect.tables.fields import NUMBER as A_NUMBER
+from mipselect.tables.parts import TableFile
 from mipselect.tables.schema import FEATURES, PRIVACY_UNIT, TableSchema
 from mipselect.tables.sources import ENDINGS, STAT, open_source
-from mipselect.tables.table_file import TableFile
 from mipselect.validation import listed, shown
 
 # What names say.

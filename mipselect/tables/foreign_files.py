@@ -24,8 +24,7 @@ import pyarrow as pa
 
 from mipselect.errors import InvalidInput
 from mipselect.tables.fields import BLANKS
-from mipselect.tables.parts import ROWS, Part, positions_of
-from mipselect.tables.table_file import UTF8, checked_encoding, in_utf8
+from mipselect.tables.parts import ROWS, UTF8, Part, checked_encoding, in_utf8, positions_of
 from mipselect.tables.values import arrow_cells, written
 from mipselect.validation import LAST_INTEGER, listed, shown
 

@@ -42,9 +42,9 @@ from mipselect.tables.moments import (
     zero_sums,
 )
 from mipselect.tables.numbers import header, read_table
+from mipselect.tables.parts import TableFile
 from mipselect.tables.public_map import PublicMap, TableQuestion
 from mipselect.tables.schema import TableSchema
-from mipselect.tables.table_file import TableFile
 from mipselect.validation import checked_choice, checked_integer, shown
 
 DEFAULT_RIDGE = 1.0

@@ -15,10 +15,9 @@ from mipselect.errors import InvalidInput, warn_of_inferred_types
 from mipselect.tables import values
 from mipselect.tables.encoders import Scaled, Unscaled
 from mipselect.tables.fields import NUMBERS
-from mipselect.tables.parts import ChosenRows, Part, require_columns, total_rows
+from mipselect.tables.parts import ChosenRows, Part, TableFile, require_columns, total_rows
 from mipselect.tables.public_map import InputMap, PublicMap, counted_shares
 from mipselect.tables.sources import open_source
-from mipselect.tables.table_file import TableFile
 from mipselect.validation import listed
 
 FIRST_ROWS = 1 << 16

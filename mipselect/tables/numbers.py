@@ -28,9 +28,8 @@ from mipselect.problem.descriptions import WAYS
 from mipselect.tables import values
 from mipselect.tables.csv_rows import BYTE_FOR_BYTE, CsvRows, not_in
 from mipselect.tables.fields import BLANKS, NUMBERS, Field, field_of
-from mipselect.tables.parts import Part, require_columns
+from mipselect.tables.parts import UTF8, Part, TableFile, require_columns
 from mipselect.tables.sources import CSV, PARQUET, kind_of_file, stored_parts
-from mipselect.tables.table_file import UTF8, TableFile
 from mipselect.validation import checked_name, listed, shown
 
 SCHEMA_ADVICE = (

@@ -25,18 +25,20 @@ from mipselect.frames import is_of
 from mipselect.tables.csv_rows import SAVE_AS_UTF8, CsvRows
 from mipselect.tables.foreign_files import excel_part, stat_part
 from mipselect.tables.parts import (
+    COMMA,
     ROWS,
     ChosenRows,
     Part,
     Read,
+    TableFile,
     arrow_part,
+    is_one_byte,
     kind_of,
     pieces,
     place_of,
     places_of_dataset,
     refuse_twice,
 )
-from mipselect.tables.table_file import COMMA, TableFile, is_one_byte
 from mipselect.tables.values import UNWRITABLE, arrow_cells
 from mipselect.validation import listed, shown
 
