@@ -11,7 +11,6 @@ import codecs
 import csv
 import gzip
 import io
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -94,8 +93,6 @@ class CsvRows:
                         "double quote is left open"
                     ) from error
                 block *= 16
-            except (OSError, EOFError, zlib.error) as error:
-                raise InvalidInput(f"{self.label}: cannot be read: {_reason(error)}") from error
 
     def _parsed(self, positions: Sequence[int], block: int) -> Iterator[pa.RecordBatch]:
         columns = [f"f{k}" for k in positions]
@@ -148,8 +145,6 @@ class CsvRows:
             if any("\0" in name for name in header):
                 raise InvalidInput(f"{self.label}: this is UTF-16 or no text; {SAVE_AS_UTF8}")
             names = [name.encode(BYTE_FOR_BYTE).decode(UTF8).strip(BLANKS) for name in header]
-        except (OSError, EOFError, zlib.error) as error:
-            raise InvalidInput(f"{self.label}: cannot be read: {_reason(error)}") from error
         except csv.Error as error:
             raise InvalidInput(f"{self.label}: the header cannot be read: {error}") from error
         except UnicodeDecodeError as error:
@@ -252,7 +247,3 @@ def _as_bytes(column: pa.Array) -> pa.Array:
     encoded = column.dictionary_encode()
     known = [text.encode(BYTE_FOR_BYTE) for text in encoded.dictionary.to_pylist()]
     return pa.DictionaryArray.from_arrays(encoded.indices, pa.array(known, pa.binary()))
-
-
-def _reason(error: Exception) -> str:
-    return error.strerror if isinstance(error, OSError) and error.strerror else "it is damaged"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,6 @@ from mipselect.tables.check import ABOVE, BELOW, MISSING, UNLISTED, UNREADABLE, 
 from mipselect.tables.encoders import Scaled, TableEquation, checked_range, equation
 from mipselect.tables.fields import Field
 from mipselect.tables.mapping import mapped_batches
-from mipselect.tables.parts import positions_of
 from mipselect.tables.public_map import PublicMap, Ranges, TableQuestion
 from mipselect.tables.schema import FEATURES, TableSchema
 from mipselect.validation import checked_epsilon, checked_name, checked_names, set_fields
@@ -187,8 +186,7 @@ class ModelTable:
         InvalidInput
             Naming the fields that are not there, before a row is read.
         """
-        look = None if replaced is None else partial(replaced.add, names=self.public.inputs)
-        return mapped_batches(source, self.public, look)
+        return mapped_batches(source, self.public, None if replaced is None else replaced.add)
 
     def equation(
         self, coef: Sequence[float], intercept: float, *, log_odds: bool = False
@@ -264,11 +262,10 @@ class ReplacedValues:
         default_factory=lambda: {kind: Counter[str]() for kind in REPLACED}
     )
 
-    def add(self, batch: pa.RecordBatch, names: Sequence[str]) -> None:
-        """Count the rows of a batch, whose columns begin with those of these names."""
-        places = positions_of([each.name for each in self.fields], names)
-        for each, place in zip(self.fields, places, strict=True):
-            kinds = kinds_of(batch.column(place), each)
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Count the rows of a batch, whose columns are those of the fields."""
+        for each, column in zip(self.fields, batch.columns, strict=True):
+            kinds = kinds_of(column, each)
             for kind, (several, _) in REPLACED.items():
                 if kind == "missing" and not each.required:
                     continue

@@ -14,7 +14,7 @@ import pytest
 
 from mipselect.errors import InvalidInput
 from mipselect.tables import TableFile, TableSchema
-from mipselect.tables import table_file as reading
+from mipselect.tables import parts as reading
 from mipselect.tables.numbers import header, read_table
 from mipselect.tables.sources import open_source
 from tests.support.fields import listed, numeric, schema_of
