@@ -313,15 +313,13 @@ def _of_chosen(part: Part, chosen: NDArray[np.bool_]) -> Part:
     return replace(part, rows=int(chosen.sum()), read=read)
 
 
-def place_of(system: fs.FileSystem, path: str, name: str | None = None, url: str = "") -> Place:
+def identity_of(system: fs.FileSystem, path: str, url: str = "") -> Hashable:
     """Identify a file: of this machine by device and inode, which all links to it share.
 
     Parameters
     ----------
     system : FileSystem
     path : str
-    name : str, optional
-        How it is called in a message, if not by its path.
     url : str
         The URL that names the system.
 
@@ -331,22 +329,20 @@ def place_of(system: fs.FileSystem, path: str, name: str | None = None, url: str
         If it is no regular file.
     """
     if isinstance(system, fs.SubTreeFileSystem):
-        return place_of(system.base_fs, system.base_path + path, name, url)
+        return identity_of(system.base_fs, system.base_path + path, url)
     if isinstance(system, fs.LocalFileSystem):
         found = regular_file(Path(path)).stat()
-        return (found.st_dev, found.st_ino), name or path
+        return found.st_dev, found.st_ino
     # The query may name another server.
     where = urlsplit(url)
-    return (system.type_name, where.netloc, where.query, path), name or path
+    return system.type_name, where.netloc, where.query, path
 
 
-def places_of_dataset(source: Any) -> tuple[Place, ...]:
+def places_of_dataset(source: Any) -> list[Place]:
     """List the files of a `pyarrow.dataset.Dataset`, also of one that is made of several."""
-    inside = (
-        place for child in getattr(source, "children", ()) for place in places_of_dataset(child)
-    )
-    files = (place_of(source.filesystem, path) for path in getattr(source, "files", ()))
-    return (*inside, *files)
+    inside = [place for one in getattr(source, "children", ()) for place in places_of_dataset(one)]
+    files = getattr(source, "files", ())
+    return [*inside, *((identity_of(source.filesystem, path), path) for path in files)]
 
 
 def refuse_twice(places: Iterable[Place]) -> None:

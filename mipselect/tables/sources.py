@@ -32,10 +32,10 @@ from mipselect.tables.parts import (
     Read,
     TableFile,
     arrow_part,
+    identity_of,
     is_one_byte,
     kind_of,
     pieces,
-    place_of,
     places_of_dataset,
     refuse_twice,
 )
@@ -151,7 +151,7 @@ def _dataset_part(source: Any) -> Part:
         )
         return pieces(scanner.to_reader(), names)
 
-    return replace(arrow_part("the dataset", source.schema, None, read), places=places)
+    return replace(arrow_part("the dataset", source.schema, None, read), places=tuple(places))
 
 
 def _pandas_part(frame: Any) -> Part:
@@ -364,7 +364,8 @@ def stored_parts(file: TableFile) -> tuple[Part, ...]:
         paths = [root]
     names = [source] if is_url and len(paths) == 1 else paths
     url = source if is_url else ""
-    places = [place_of(system, *each, url) for each in zip(paths, names, strict=True)]
+    identities = [identity_of(system, path, url) for path in paths]
+    places = list(zip(identities, names, strict=True))
     kinds = {path: kind_of_file(path) for path in paths}
     if len(set(kinds.values())) > 1:
         raise InvalidInput(f"{root}: its files must be of one kind, not {shown(kinds)}")
