@@ -21,7 +21,7 @@ from pyarrow import dataset, feather, fs, ipc, parquet
 from mipselect.errors import InferredTypesWarning, InvalidInput, warn_of_inferred_types
 from mipselect.tables import TableSchema
 from mipselect.tables.moments import Moments
-from mipselect.tables.parts import place_of, refuse_twice
+from mipselect.tables.parts import identity_of, refuse_twice
 from mipselect.tables.sources import read_again
 from tests.support.fields import listed, numeric, schema_of
 from tests.support.mapped_tables import map_table
@@ -414,10 +414,10 @@ def test_rows_that_are_no_file_may_come_again() -> None:
 
 def test_a_file_elsewhere_is_known_by_server_and_path() -> None:
     url, path, system = "mock://bucket/1.parquet", "bucket/1.parquet", fs._MockFileSystem()
-    first = place_of(system, path, url, url)
+    first = identity_of(system, path, url), url
     other = f"{url}?endpoint_override=another.example"
-    refuse_twice([first, place_of(system, path, other, other)])
+    refuse_twice([first, (identity_of(system, path, other), other)])
     with pytest.raises(InvalidInput, match=r"1\.parquet and bucket.* are one file"):
-        refuse_twice([first, place_of(system, path, path, url)])
+        refuse_twice([first, (identity_of(system, path, url), path)])
     with pytest.raises(InvalidInput, match="are one file, given twice"):
-        refuse_twice([first, place_of(system, path, url, url)])
+        refuse_twice([first, first])
