@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import pickle
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -201,30 +202,23 @@ def test_what_is_no_file_of_moments_is_refused(tmp_path: Path) -> None:
     def written(text: str, sums: Any) -> None:
         np.savez(path, about=np.array(text), totals=sums)
 
-    asymmetric, beyond, bare = totals.copy(), totals.copy(), json.loads(about)
+    asymmetric, beyond, least = (totals.copy() for _ in range(3))
     asymmetric[0, 1, 2] += 1
     beyond[0, 3, 3] = beyond[0, 0, 0] + 1
-    del bare["columns"]["schema"]
-    least = totals.copy()
     least[0, 1, 1] = np.iinfo(np.int64).min
+    bare = json.loads(about)
+    del bare["columns"]["schema"]
+    sums = (
+        *(totals[:, 1:, 1:], totals.astype(np.float64), totals[:0], -totals, totals + 1),
+        *(asymmetric, beyond, least),
+    )
+    texts = ("{", "[" * 100_000, "{}", json.dumps(bare), about.replace('"table"', '"x"'))
     attempts = [
-        lambda: path.write_bytes(b""),
-        lambda: path.write_bytes(whole[: len(whole) // 2]),
+        *(partial(path.write_bytes, part) for part in (b"", whole[: len(whole) // 2])),
         lambda: path.write_bytes(pickle.dumps(Evil())),
         lambda: np.savez(path, about=np.array([Evil()], dtype=object), totals=totals),
-        lambda: written("{", totals),
-        lambda: written("[" * 100_000, totals),
-        lambda: written("{}", totals),
-        lambda: written(json.dumps(bare), totals),
-        lambda: written(about, totals[:, 1:, 1:]),
-        lambda: written(about, totals.astype(np.float64)),
-        lambda: written(about, totals[:0]),
-        lambda: written(about, -totals),
-        lambda: written(about, totals + 1),
-        lambda: written(about, asymmetric),
-        lambda: written(about, beyond),
-        lambda: written(about, least),
-        lambda: written(about.replace('"arrays"', '"table"').replace('"table"', '"x"'), totals),
+        *(partial(written, text, totals) for text in texts),
+        *(partial(written, about, wrong) for wrong in sums),
     ]
     for attempt in attempts:
         attempt()
