@@ -36,22 +36,6 @@ from mipselect.validation import (
     set_fields,
 )
 
-
-def without_replacement(d: int, k: int, place: Callable[[IntArray], int]) -> Support:
-    """Draw k of the items 0..d-1, sorted.
-
-    Parameters
-    ----------
-    d, k : int
-    place : callable
-        From the items that are left, sorted, to the place among them of the next draw.
-    """
-    left = np.arange(d)
-    for _ in range(k):
-        left = np.delete(left, place(left))
-    return tuple(np.delete(np.arange(d), left).tolist())
-
-
 MAX_FOLLOWED = 12
 """Up to this k the 2^k sets that draws one by one can pass through are all followed."""
 
@@ -268,7 +252,11 @@ class _NoisyTopK(TopKMechanism):
         )
 
     def _drawn(self, place: Callable[[IntArray], int]) -> Support:
-        return without_replacement(self._utilities.size, self.k, place)
+        """Draw k sorted indices, by the place of each among those that are left, sorted."""
+        every = left = np.arange(self._utilities.size)
+        for _ in range(self.k):
+            left = np.delete(left, place(left))
+        return tuple(np.delete(every, left).tolist())
 
 
 @completed_by(_NoisyTopK)
