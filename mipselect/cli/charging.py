@@ -63,7 +63,7 @@ def check_ledger(ledger: Ledger | None, total: Guarantee) -> None:
     Where ρ is counted the mechanism may state one that only the data's shape settles.
     """
     if ledger is not None and (ledger.currency != "rho" or total.rho is not None):
-        ledger.check(total)
+        ledger.after(total)
 
 
 def charged_report(ledger: Ledger | None) -> Mapping[str, Any] | None:

@@ -307,11 +307,6 @@ class Ledger:
         """
         self._book.charge(self._entry(guarantee, what))
 
-    def check(self, guarantee: Guarantee) -> None:
-        """Raise what `spend` would raise; nothing is charged."""
-        entry = self._entry(guarantee)
-        self._book.look(lambda account: account.admit(entry))
-
     def after(self, guarantee: Guarantee) -> Guarantee:
         """Return what `remaining` would be after `spend`; raise the same, and charge nothing."""
         entry = self._entry(guarantee)
