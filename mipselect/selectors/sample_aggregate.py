@@ -1,13 +1,24 @@
-"""Votes of a Lasso on blocks of rows, and a private top-k of the votes."""
+"""Votes of a Lasso on blocks of rows, or on the moments of folds, and a private top-k of the votes.
+
+scikit-learn's `lars_path` and `Lasso` warn, with exact numbers, where they meet equal columns or do
+not converge. A warning reaches everyone who listens to the process, and tells about the data;
+nothing here warns.
+"""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Self
+from typing import Any, Self
 
+import numpy as np
+from scipy.linalg import lapack
+
+from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput
+from mipselect.grid import GRID, rounded
 from mipselect.mechanisms import OneShotTopK, Peeling, SampleAggregate
 from mipselect.mechanisms.base import Mechanism, Support
 from mipselect.mechanisms.scores.sample_aggregate import Ballot, checked_blocks
@@ -16,10 +27,349 @@ from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.problem.data import ExactSums, Rows
 from mipselect.problem.problem import Problem
-from mipselect.restricted.features import Features
-from mipselect.selectors.lasso_ballots import lasso_ballot, votes_of_folds
+from mipselect.restricted.features import Features, plain_features
 from mipselect.selectors.scored import ScoreSelector
 from mipselect.validation import checked_choice, checked_flag, checked_positive
+
+BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
+
+DEPENDENT = 1e-12
+"""A column depends on others if less than this share of its square is left beside them."""
+
+SMALLEST = 1e-10
+"""The path ends at this share of the penalty at which it begins."""
+
+SEGMENTS_PER_COLUMN = 20
+"""A path has at most so many segments for each of its min(m, p) columns."""
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """A part of the path, between two knots; the coefficients are linear in the penalty.
+
+    Attributes
+    ----------
+    penalties : (float, float)
+        From a λ to one that is not above it.
+    ends : (float array, float array)
+        The coefficients there, each of shape (p,).
+    """
+
+    penalties: tuple[float, float]
+    ends: tuple[FloatArray, FloatArray] = field(repr=False)
+
+    @property
+    def middle(self) -> FloatArray:
+        """The coefficients halfway, where no active one is zero."""
+        return (self.ends[0] + self.ends[1]) / 2.0
+
+    def at(self, penalty: float) -> FloatArray:
+        """Return the coefficients at a penalty of this segment, or at the nearest of its ends."""
+        first, last = self.penalties
+        share = (first - min(first, max(penalty, last))) / (first - last) if first > last else 1.0
+        return self.ends[0] + share * (self.ends[1] - self.ends[0])
+
+
+def lasso_path(X: FloatArray, y: FloatArray) -> Iterator[Segment]:
+    """Follow the minimisers of ½‖y - Xβ‖² + λ‖β‖₁ from β = 0 down to λ ≈ 0.
+
+    Parameters
+    ----------
+    X : float array, shape (m, p)
+        Finite, and no entry above 1 or so.
+    y : float array, shape (m,)
+        The same.
+
+    Yields
+    ------
+    Segment
+        None if Xᵀy = 0.
+
+    Notes
+    -----
+    With the active columns A and their signs s, β_A moves by γd with X_AᵀX_A d = s when λ falls by
+    γ, and the correlations c = Xᵀ(y - Xβ) by -γa with a = XᵀX_A d. A segment ends where another
+    |c_j| reaches λ - γ and j becomes active, or where a coefficient reaches zero and leaves. A
+    column that depends on the active ones stays out until one of them leaves: of equal columns
+    the earlier is taken.
+
+    References
+    ----------
+    Efron, Hastie, Johnstone and Tibshirani, "Least angle regression", 2004, section 3.1.
+    """
+    beta: FloatArray = np.zeros(X.shape[1])
+    correlations = X.T @ y
+    start = penalty = float(np.abs(correlations).max())
+    active: list[int] = []
+    factor: FloatArray = np.zeros((0, 0))
+    signs: FloatArray = np.zeros(0)
+    outside = np.ones(X.shape[1], dtype=bool)
+    for _ in range(SEGMENTS_PER_COLUMN * min(X.shape)):
+        if penalty <= SMALLEST * start:
+            return
+        table, direction = X[:, active], solved(factor, signs)
+        speeds = X.T @ (table @ direction)
+        to_zero = until_zero(beta[active] * signs, direction * signs)
+        least = min(penalty, float(to_zero.min(initial=np.inf)))
+        step, joins, sign = first_to_join(penalty, correlations, speeds, outside)
+        while step <= least:
+            outside[joins] = False
+            longer = with_column(factor, table, X[:, joins])
+            if is_independent(longer):
+                break
+            step, joins, sign = first_to_join(penalty, correlations, speeds, outside)
+        after = beta.copy()
+        after[active] += min(step, least) * direction
+        before, penalty = penalty, penalty - min(step, least)
+        if step <= least:
+            active, factor, signs = [*active, joins], longer, np.append(signs, sign)
+        elif penalty > 0.0:
+            leaves = int(np.argmin(to_zero))
+            after[active.pop(leaves)] = 0.0
+            signs = np.delete(signs, leaves)
+            factor = factor_of(X[:, active])
+            outside[:] = True
+            outside[active] = False
+        yield Segment((before, penalty), (beta, after))
+        beta = after
+        correlations = X.T @ (y - X[:, active] @ beta[active])
+
+
+def first_to_join(
+    penalty: float, correlations: FloatArray, speeds: FloatArray, outside: BoolArray
+) -> tuple[float, int, float]:
+    """Return the fall γ of λ until some |c_j - γa_j| = λ - γ, that j, and sign(c_j - γa_j)."""
+    found = (np.inf, -1, 0.0)
+    for sign in (1.0, -1.0):
+        closing = 1.0 - sign * speeds
+        room = np.maximum(penalty - sign * correlations, 0.0)
+        falls = np.full(room.shape, np.inf)
+        np.divide(room, closing, out=falls, where=outside & (closing > 0.0))
+        j = int(np.argmin(falls))
+        if (falls[j], j) < found[:2]:
+            found = (float(falls[j]), j, sign)
+    return found
+
+
+def until_zero(sizes: FloatArray, growth: FloatArray) -> FloatArray:
+    """Return how far λ falls until each coefficient, with this |β_i| and growth of it, is zero."""
+    falls = np.full(sizes.shape, np.inf)
+    np.divide(np.maximum(sizes, 0.0), -growth, out=falls, where=growth < 0.0)
+    return falls
+
+
+def solved(factor: FloatArray, right: FloatArray) -> FloatArray:
+    """Solve LLᵀd = s."""
+    if not right.size:
+        return right
+    solution: FloatArray = lapack.dpotrs(factor, right, lower=1)[0]
+    return solution
+
+
+def with_column(factor: FloatArray, table: FloatArray, column: FloatArray) -> FloatArray:
+    """Extend L of the Gram matrix LLᵀ of a table by one column."""
+    size = len(factor)
+    longer = np.zeros((size + 1, size + 1))
+    longer[:size, :size] = factor
+    if size:
+        longer[size, :size] = lapack.dtrtrs(factor, table.T @ column, lower=1)[0]
+    left = float(column @ column - longer[size, :size] @ longer[size, :size])
+    longer[size, size] = np.sqrt(max(left, 0.0))
+    return longer
+
+
+def is_independent(factor: FloatArray) -> bool:
+    """Return whether enough of the last column is left beside the others."""
+    last = factor[-1]
+    return bool(last[-1] ** 2 > DEPENDENT * (last @ last))
+
+
+def factor_of(table: FloatArray) -> FloatArray:
+    """Compute L of the Gram matrix LLᵀ of independent columns."""
+    factor: FloatArray = np.zeros((0, 0))
+    for j in range(table.shape[1]):
+        factor = with_column(factor, table[:, :j], table[:, j])
+    return factor
+
+
+DEPENDENT_ON_FIXED = 1e-8
+"""A column that is always in depends on earlier ones if less than this share of it is left."""
+
+
+def lasso_ballot(
+    X: FloatArray,
+    y: FloatArray,
+    *,
+    k: int,
+    alpha: float | None = None,
+    penalise_intercept: bool = False,
+    features: Features | None = None,
+) -> list[int]:
+    """Vote for the k features with the longest coefficients of a Lasso on a block of rows.
+
+    Parameters
+    ----------
+    X, y : float arrays, shapes (m, p) and (m,)
+    k : int
+    alpha : float, optional
+        See `votes`.
+    penalise_intercept : bool
+    features : Features, optional
+        By default every column is one.
+    """
+    if y.size < 2:
+        return []
+    with np.errstate(all="ignore"):
+        features = plain_features(X.shape[1]) if features is None else features
+        block = in_block(X, y, features, penalise_intercept)
+        return votes(*block, features, k=k, m=y.size, alpha=alpha)
+
+
+def votes(
+    table: FloatArray,
+    x_unit: np.float64,
+    target: FloatArray,
+    y_unit: np.float64,
+    features: Features,
+    *,
+    k: int,
+    m: int,
+    alpha: float | None,
+) -> list[int]:
+    """Return the features with the k longest coefficients of a Lasso.
+
+    Its penalty λ is m `alpha` with scikit-learn's alpha, in the units of the rows. Without one it
+    is the largest at which k features have coefficients; these are linear between two knots of the
+    path, and taken in the middle of the first segment with k of them, or of the last one.
+    """
+    lengths: FloatArray = np.zeros(features.count)
+    if alpha is None:
+        for segment in lasso_path(table, target):
+            lengths = lengths_of(segment.middle, features)
+            if np.count_nonzero(lengths) >= k:
+                break
+        return largest(lengths, k)
+    scaled = float(np.float64(m) * alpha / x_unit / y_unit)
+    for segment in lasso_path(table, target):
+        lengths = lengths_of(segment.at(scaled), features)
+        if segment.penalties[1] <= scaled:
+            break
+    return largest(lengths, k)
+
+
+def in_block(
+    X: FloatArray, y: FloatArray, features: Features, penalise_intercept: bool = False
+) -> tuple[FloatArray, np.float64, FloatArray, np.float64]:
+    """Centre the features' columns and the target of a block, and return the units of both.
+
+    Centred, or with a column of ones behind them. Beside the columns that are always in: a Lasso
+    on what they do not explain is one in which they have no penalty.
+    """
+    end, columns = features.starts[-1], X.astype(np.float64)
+    if penalise_intercept:
+        ones = np.ones((y.size, 1))
+        table, x_unit = with_largest_one(np.hstack([columns[:, :end], ones, columns[:, end:]]))
+        target, y_unit = with_largest_one(y[:, None])
+    else:
+        (table, x_unit), (target, y_unit) = centred(columns), centred(y[:, None])
+    return beside_fixed(table, x_unit, target, y_unit, features)
+
+
+def beside_fixed(
+    table: FloatArray,
+    x_unit: np.float64,
+    target: FloatArray,
+    y_unit: np.float64,
+    features: Features,
+) -> tuple[FloatArray, np.float64, FloatArray, np.float64]:
+    """Return what is left of columns and target beside the last columns, which are always in."""
+    if features.always:
+        end = table.shape[1] - features.always
+        fixed, more = table[:, end:], np.hstack([table[:, :end], target])
+        rest = unexplained(more, fixed)
+        table, x_more = with_largest_one(rest[:, :-1])
+        target, y_more = with_largest_one(rest[:, -1:])
+        x_unit, y_unit = x_unit * x_more, y_unit * y_more
+    return table, x_unit, target[:, 0], y_unit
+
+
+def unexplained(columns: FloatArray, fixed: FloatArray) -> FloatArray:
+    """Return what is left of columns beside fixed ones, by Gram-Schmidt, which never fails."""
+    rest, directions = columns.copy(), fixed.copy()
+    for j in range(directions.shape[1]):
+        direction, length = directions[:, j], float(np.linalg.norm(directions[:, j]))
+        if length <= DEPENDENT_ON_FIXED * float(np.linalg.norm(fixed[:, j])) or length == 0.0:
+            continue
+        direction = direction / length
+        # Twice is enough for orthogonality up to rounding.
+        for _ in range(2):
+            rest -= np.outer(direction, direction @ rest)
+            later = directions[:, j + 1 :]
+            later -= np.outer(direction, direction @ later)
+    return rest
+
+
+def lengths_of(coefficients: FloatArray, features: Features) -> FloatArray:
+    """Compute ‖β_F‖ of every feature; what stands behind their columns is left out."""
+    coefficients = coefficients[: features.starts[-1]]
+    if features.singles:
+        return np.abs(coefficients)
+    return np.sqrt(features.sums(coefficients**2, np.arange(features.count)))
+
+
+def centred(columns: FloatArray) -> tuple[FloatArray, np.float64]:
+    """Subtract the means, in units in which the largest entry is 1; those units too."""
+    scaled, first = with_largest_one(columns)
+    centred, second = with_largest_one(scaled - scaled.mean(axis=0))
+    return centred, first * second
+
+
+def with_largest_one(values: FloatArray) -> tuple[FloatArray, np.float64]:
+    """Divide by the largest |entry|, if there is one above zero; what was divided by.
+
+    It is no float of Python's, whose quotients raise an error where a unit has become zero.
+    """
+    size = np.float64(np.abs(values).max() or 1.0)
+    return values / size, size
+
+
+def largest(sizes: FloatArray, k: int) -> list[int]:
+    """Return the places of the k largest sizes above zero, of equal ones the earlier."""
+    order = np.argsort(-sizes, kind="stable")[:k]
+    chosen: list[int] = order[sizes[order] > 0.0].tolist()
+    return chosen
+
+
+def votes_of_folds(sums: ExactSums, *, k: int, alpha: float | None) -> FloatArray:
+    """Count the folds that vote for each feature, shape (p,), by `votes`. Sensitive."""
+    layout, moments = sums.layout, sums.moments
+    features = Features(layout.features.widths, sum(map(len, layout.always)))
+    entries = np.append(sums.places, moments.p + 1)
+    units = [*sums.units, moments.columns.y_bound]
+    found = np.zeros(features.count)
+    for fold in moments.folds:
+        count = int(fold[0, 0]) // 2**32
+        if count > 1:
+            root = centred_root(fold, entries) * units
+            table, x_unit = with_largest_one(root[:, :-1])
+            target, y_unit = with_largest_one(root[:, -1:])
+            block = beside_fixed(table, x_unit, target, y_unit, features)
+            found[votes(*block, features, k=k, m=count, alpha=alpha)] += 1.0
+    return found
+
+
+def centred_root(fold: IntArray, entries: np.ndarray[tuple[int], np.dtype[np.intp]]) -> FloatArray:
+    """Find R, as wide as the entries, with RᵀR = Σ (z_i - z̄)(z_i - z̄)ᵀ up to rounding.
+
+    A Lasso on R has the path of one on the centred rows.
+    """
+    sums, products = rounded(fold[0, entries]), rounded(fold[np.ix_(entries, entries)])
+    rows = max(1.0, float(fold[0, 0]) * GRID**2)
+    values, vectors = np.linalg.eigh(products - np.outer(sums, sums) / rows)
+    # What is left of a direction by rounding is no direction.
+    kept = np.where(values > len(values) * 2.0**-50 * max(float(values[-1]), 0.0), values, 0.0)
+    return np.asarray(np.sqrt(kept)[:, None] * vectors.T)
+
 
 FOLDS_OF_A_ROW = {"add-remove": 1.0, "replace-one": 2.0}
 """Number of folds of moments a row can be in, before and after: each may change its ballot."""

@@ -27,7 +27,7 @@ from mipselect.mechanisms import (
 )
 from mipselect.mechanisms.supports.propose_test_release import exceeds_condition
 from mipselect.selectors import MCMCSelector
-from mipselect.selectors.lasso_ballots import lasso_ballot
+from mipselect.selectors.sample_aggregate import lasso_ballot
 
 from ..experiment import DataSeed, LineFigure, Metric, Reading, Recipe, Support
 from ..sources import DataSource, FloatArray

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mipselect.mechanisms import CanonicalLipschitz, OneShotTopK, Peeling
-from mipselect.selectors.lasso_ballots import lasso_ballot
+from mipselect.selectors.sample_aggregate import lasso_ballot
 
 from ..experiment import Support
 from ..sources import FloatArray

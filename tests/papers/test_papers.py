@@ -248,7 +248,7 @@ STILL_PRIVATE = {
     ("mipselect.mechanisms.noise.noise", "noise_named"),
     ("mipselect.mechanisms.scores.joint", "Crossings"),
     ("mipselect.mechanisms.supports.propose_test_release", "exceeds_condition"),
-    ("mipselect.selectors.lasso_ballots", "lasso_ballot"),
+    ("mipselect.selectors.sample_aggregate", "lasso_ballot"),
 }
 """A name that has become public, or is used no longer, leaves this list."""
 

@@ -14,7 +14,7 @@ from mipselect.grid import on_grid
 from mipselect.problem.layout import Layout, laid_out
 from mipselect.selectors import KendallSelector, MCMCSelector, SampleAggregateSelector, SISSelector
 from mipselect.selectors.kendall import SENSITIVITIES
-from mipselect.selectors.lasso_ballots import lasso_ballot
+from mipselect.selectors.sample_aggregate import lasso_ballot
 from mipselect.selectors.sis import exact_lengths, sums_of_rows
 from tests.support.all_selectors import Table
 

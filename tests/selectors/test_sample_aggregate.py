@@ -17,7 +17,7 @@ from sklearn.linear_model import Lasso
 
 from mipselect.mechanisms import OneShotTopK, SampleAggregate
 from mipselect.privacy.audit import largest_loss
-from mipselect.selectors.lasso_ballots import lasso_ballot, lasso_path
+from mipselect.selectors.sample_aggregate import lasso_ballot, lasso_path
 
 Table = np.ndarray
 WIDTH = 12
