@@ -247,13 +247,8 @@ REFUSED: dict[str, dict[str, str | tuple[str, ...]]] = {
     PLAN: {
         "--epsilon a": "--epsilon must be numbers between commas",
         "--epsilon 1,1_0": "--epsilon must be numbers between commas",
-        "--epsilon 0": "epsilons must be",
-        "--target z": "target: the schema has no field 'z'",
-        "--effect 2": "effect must be",
-        "--target-mean 99": "inside the range of 'stay'",
         "--plot x.txt": "--plot must end in",
         "--plot same.svg": "would be replaced",
-        "--tables 0": "tables must be",
         "--time-limit 0": "--time-limit",
     },
     "select weighted.csv --schema weighted.json --target y --support-size 1 --epsilon 2": {

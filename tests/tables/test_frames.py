@@ -26,31 +26,23 @@ TUPLES = pd.MultiIndex.from_product([["a"], ["b", "c"]])
 DAYS = ["2020-01-01", "2020-01-02", None]
 
 
+def refuse(*_: object, **__: object) -> Any:
+    raise AssertionError("it is there already, or to compute is for the user to decide")
+
+
 class Stream:
     """A frame that is known by its Arrow stream only, as those of Polars and DuckDB."""
 
-    columns = ("age", "smoker")
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return TABLE.__arrow_c_stream__(requested_schema)
-
-    def collect(self) -> None:
-        raise AssertionError("it is there already")
+    columns, collect = ("age", "smoker"), refuse
+    __arrow_c_stream__ = TABLE.__arrow_c_stream__
 
 
 class Lazy:
-    columns = ("age", "smoker")
-
-    def collect(self) -> None:
-        raise AssertionError("to collect is for the user to decide")
+    columns, collect = ("age", "smoker"), refuse
 
 
 class Graph:
-    columns = ("age", "smoker")
-    __dask_graph__ = None
-
-    def __array__(self, dtype: object = None, copy: object = None) -> object:
-        raise AssertionError("to compute is for the user to decide")
+    columns, __dask_graph__, __array__ = ("age", "smoker"), None, refuse
 
 
 class Labelled:
@@ -97,18 +89,20 @@ def test_a_release_from_an_arrow_table_holds_names_and_no_rows() -> None:
             assert not any(repr(float(value))[:6] in written for value in X.ravel())
 
 
-def test_float32_stays_so_where_all_is_float32() -> None:
+def test_values_are_as_they_are_given() -> None:
     single = TABLE.cast(pa.schema([("age", pa.float32()), ("smoker", pa.float32())]))
     assert numeric_matrix(single)[0].dtype == np.float32
     assert numeric_matrix(single.to_pandas())[0].dtype == np.float32
-
-
-def test_whole_numbers_as_labels_become_text() -> None:
+    # Whole numbers as labels become text, and given names replace those of a frame.
     assert numeric_matrix(pd.DataFrame(VALUES))[1] == ("0", "1")
-
-
-def test_decimals_and_whole_numbers_beyond_floats() -> None:
+    assert numeric_matrix(pd.DataFrame({"Unnamed: 0": [1.0]}), ["id"])[1] == ("id",)
     assert numeric_matrix([[decimal.Decimal("0.5"), 2**70]])[0].tolist() == [[0.5, 2.0**70]]
+    assert numeric_matrix(np.ma.array(VALUES, mask=np.zeros((3, 2))))[0].tolist() == VALUES
+    # Numbers are not copied.
+    X = np.zeros((3, 2))
+    frame = pd.DataFrame(X)
+    assert np.shares_memory(numeric_matrix(X)[0], X)
+    assert np.shares_memory(numeric_matrix(frame)[0], frame.to_numpy())
 
 
 @pytest.mark.parametrize(
@@ -166,10 +160,6 @@ def test_what_only_looks_like_numbers_is_named_and_not_quoted(table: Any, messag
     assert not any(secret in str(caught.value) for secret in ("SECRET", "1950", "1000"))
 
 
-def test_a_mask_that_hides_nothing_is_no_reason() -> None:
-    assert numeric_matrix(np.ma.array(VALUES, mask=np.zeros((3, 2))))[0].tolist() == VALUES
-
-
 @pytest.mark.parametrize(
     ("y", "message"),
     [
@@ -194,14 +184,3 @@ def test_text_is_a_class_and_no_number() -> None:
     assert plain_array(["u", "v"], "y").tolist() == ["u", "v"]
     with pytest.raises(InvalidInput, match="row 0 holds text"):
         numeric_vector(["1", "2"])
-
-
-def test_given_names_replace_those_of_a_frame() -> None:
-    assert numeric_matrix(pd.DataFrame({"Unnamed: 0": [1.0]}), ["id"])[1] == ("id",)
-
-
-def test_numbers_are_not_copied() -> None:
-    X = np.zeros((3, 2))
-    assert np.shares_memory(numeric_matrix(X)[0], X)
-    frame = pd.DataFrame(X)
-    assert np.shares_memory(numeric_matrix(frame)[0], frame.to_numpy())
