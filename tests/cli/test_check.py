@@ -15,7 +15,7 @@ import pytest
 from pyarrow import parquet
 
 from tests.support.commandline import Outcome, Run
-from tests.support.fields import listed, numeric
+from tests.support.fields import listed, numeric, schema_of
 from tests.support.pages import checked_page
 from tests.support.stays import HOSTILE, rows, written
 
@@ -33,6 +33,8 @@ def check(run: Run, path: Path, *more: str | Path) -> Outcome:
 
 
 def test_the_report_is_marked_and_whole(run: Run, table: Path) -> None:
+    folder, output = table.parent, table.with_name("out.json")
+    before = {path: path.read_bytes() for path in folder.iterdir()}
     outcome = check(run, table)
     assert (outcome.code, outcome.err) == (0, "")
     assert "SENSITIVE" in outcome.out.splitlines()[1]
@@ -41,26 +43,24 @@ def test_the_report_is_marked_and_whole(run: Run, table: Path) -> None:
     report = check(run, table, "--json").report
     assert (report["command"], report["sensitive"], report["private"]) == ("check", True, False)
     assert report["warning"].startswith("SENSITIVE")
-    assert report["rows"] == 405
-    assert report["rows_without_values"] == 1
+    assert (report["rows"], report["rows_without_values"]) == (405, 1)
     assert report["people"]["people"] == 402
     assert {field["name"] for field in report["fields"]} == {
         *("age", "sex", "ward", "noise, plain", "stay", "died")
     }
-    for field in report["fields"]:
-        assert sum(field["counts"].values()) == 405
+    assert all(sum(field["counts"].values()) == 405 for field in report["fields"])
+    # Nothing is written but the file that was asked for.
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+    assert check(run, table, "--json", "--output", output).report == report
+    assert json.loads(output.read_text()) == report
+    assert stat.S_IMODE(output.stat().st_mode) & 0o077 == 0
+    assert {*folder.iterdir()} == {*before, output}
 
 
 def test_the_page_is_marked_self_contained_and_escaped(run: Run, tmp_path: Path) -> None:
-    names = ["<b>x</b>", "y"]
-    fields: list[dict[str, Any]] = [
-        listed(names[0], "a", "b"),
-        numeric(names[1], 0, 1),
-    ]
-    path = tmp_path / "<i>t.parquet"
-    parquet.write_table(pa.table({names[0]: EVIL * 9, names[1]: EVIL * 9}), path)
-    path.with_name("schema.json").write_text(json.dumps({"fields": fields}))
-    page = tmp_path / "page.html"
+    path, page = tmp_path / "<i>t.parquet", tmp_path / "page.html"
+    parquet.write_table(pa.table({"<b>x</b>": EVIL * 9, "y": EVIL * 9}), path)
+    schema_of(listed("<b>x</b>", "a", "b"), numeric("y", 0, 1)).write(tmp_path / "schema.json")
     outcome = check(run, path, "--output", page)
     assert (outcome.code, outcome.err) == (0, "")
     text = page.read_text(encoding="utf-8")
@@ -69,46 +69,29 @@ def test_the_page_is_marked_self_contained_and_escaped(run: Run, tmp_path: Path)
     assert "default-src 'none'" in text
     assert seen.links == []
     assert (seen.text.count("SENSITIVE"), SCRIPT in seen.text) == (3, True)
-    for page_or_terminal in (text, outcome.out):
-        for raw in ("\x1b", "\u202e", "\r"):
-            assert raw not in page_or_terminal
-        assert "\\x1b[31mred" in page_or_terminal
-        assert "[bold red]markup[/]" in page_or_terminal
+    for shown in (text, outcome.out):
+        assert not any(raw in shown for raw in ("\x1b", "\u202e", "\r"))
+        assert "\\x1b[31mred" in shown
+        assert "[bold red]markup[/]" in shown
     assert EVIL[0] in outcome.out
     # The JSON object is ASCII, with escapes of its own.
     assert check(run, path, "--json").out.isascii()
 
 
-def test_nothing_is_written_but_the_file_that_was_asked_for(run: Run, table: Path) -> None:
-    folder = table.parent
-    before = {path: path.read_bytes() for path in folder.iterdir()}
-    assert check(run, table, "--json").code == 0
-    assert check(run, table).code == 0
-    assert {path: path.read_bytes() for path in folder.iterdir()} == before
-    output = folder / "out.json"
-    report = check(run, table, "--json", "--output", output).report
-    assert json.loads(output.read_text()) == report
-    assert stat.S_IMODE(output.stat().st_mode) & 0o077 == 0
-    assert {*folder.iterdir()} == {*before, output}
-
-
 def test_fields_that_lack_a_range_are_named_with_what_leaves_them_out(
     run: Run, tmp_path: Path
 ) -> None:
-    fields = [
-        numeric("a", 0, 9),
-        {"name": "b", "type": "number"},
+    path, schema, day = (
+        tmp_path / "t.csv",
+        tmp_path / "schema.json",
         {"name": "day", "type": "date"},
-    ]
-    (tmp_path / "t.csv").write_text("a,b,day\n1,2,2020-01-31\n")
-    schema = tmp_path / "s.json"
-    schema.write_text(json.dumps({"fields": fields}))
-    done = run("check", tmp_path / "t.csv", "--schema", schema)
-    assert "leave fields out: --never b,day." in " ".join(done.out.split())
-    fields[1]["constraints"] = {"minimum": 0, "maximum": 9}
-    month = {"name": "month", "from": "day", "part": "month"}
-    schema.write_text(json.dumps({"fields": fields, "mipselect:features": [month]}))
-    assert "--never" not in run("check", tmp_path / "t.csv", "--schema", schema).out
+    )
+    path.write_text("a,b,day\n1,2,2020-01-31\n")
+    schema_of(numeric("a", 0, 9), {"name": "b", "type": "number"}, day).write(schema)
+    assert "leave fields out: --never b,day." in " ".join(check(run, path).out.split())
+    made = {"mipselect:features": [{"name": "month", "from": "day", "part": "month"}]}
+    schema_of(numeric("a", 0, 9), numeric("b", 0, 9), day, **made).write(schema)
+    assert "--never" not in check(run, path).out
 
 
 def test_the_page_of_the_manual_shows_what_the_command_prints(
