@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from mipselect import BlockScores, ExponentialMechanism, Instance
+from mipselect import ExponentialMechanism, Instance
 from mipselect.errors import InvalidInput
 from mipselect.planning import Question
 from mipselect.problem.block_scores import BlockOptions
@@ -99,57 +99,38 @@ def reader(table: pd.DataFrame) -> pa.RecordBatchReader:
     return pa.RecordBatchReader.from_batches(arrow.schema, arrow.to_batches())
 
 
-@pytest.mark.parametrize(("levels", "score"), [(4, None), (15, None), (15, "blocks")])
-def test_a_stream_is_read_once(levels: int, score: str | None) -> None:
-    n = 3000
-    options = BlockOptions(score=score, partitions=2, partition_seed=3)
-    made, same = (
-        ScoredTable(source, TableQuestion(schema(levels), "y"), 1, {}, options).made()
-        for source in (reader(frame(levels, n)), frame(levels, n))
-    )
-    assert made.problem.score == same.problem.score == (score or "block-r2")
-    supports = np.arange(made.n_features)[:, None]
-    assert made.prepared.values(supports).tolist() == same.prepared.values(supports).tolist()
-
-
+@pytest.mark.parametrize("people", [False, True])
 @pytest.mark.parametrize(("levels", "score"), [(4, "block-r2"), (15, "blocks"), (15, None)])
 @pytest.mark.parametrize("always", [(), ("code",), ("b",)])
-def test_people_are_read_once(
-    levels: int, score: str | None, always: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+def test_a_stream_is_read_once(
+    always: tuple[str, ...],
+    levels: int,
+    score: str | None,
+    people: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What is made is what the two constructors make."""
+    """What is made, of people too, is what the constructor makes."""
 
     class Kept:
         def shuffle(self, order: list[int]) -> None:
             order.reverse()
 
     monkeypatch.setattr(instances.random, "SystemRandom", Kept)
-    table = frame(levels, 700)
-    table["who"] = np.arange(700)
-    several = pd.concat([table, table.iloc[:50]])
-    question: dict[str, Any] = {"target": "y", "support_size": 1, "always": always}
+    known, table = (of_people if people else schema)(levels), frame(levels, 700)
+    if people:
+        table["who"] = np.arange(700)
+        table = pd.concat([table, table.iloc[:50]])
     blocks: dict[str, Any] = {"partitions": 3, "partition_seed": 2}
-    made = ScoredTable(
-        reader(several),
-        TableQuestion(of_people(levels), "y", always),
-        1,
-        {},
-        BlockOptions(score=score, **blocks),
-    ).made()
+    question, asked = TableQuestion(known, "y", always), BlockOptions(score=score, **blocks)
+    made = ScoredTable(reader(table), question, 1, {}, asked).made()
     assert made.n == 700
-    if isinstance(made, BlockScores):
-        assert score in ("block-r2", None)
-        same = Instance.from_table(
-            several, of_people(levels), **question, **blocks, score="block-r2"
-        )
-        assert made.counts.tolist() == same.counts.tolist()
-    else:
-        other = Instance.from_table(
-            several, of_people(levels), **question, **blocks, score="blocks"
-        )
-        supports = [[j] for j in range(made.n_features)]
-        assert made.objectives(supports).tolist() == other.objectives(supports).tolist()
-        assert made.problem.public() == other.problem.public()
+    of = made.problem.score
+    assert score in (of, None)
+    given: dict[str, Any] = {"target": "y", "support_size": 1, "always": always, "score": of}
+    same = Instance.from_table(table, known, **given, **blocks)
+    supports = np.arange(made.n_features)[:, None]
+    assert made.prepared.values(supports).tolist() == same.prepared.values(supports).tolist()
+    assert made.problem.public() == same.problem.public()
 
 
 FIELDS = [{"name": "who", "type": "string"}, *({"name": name, "type": "number"} for name in "abcy")]

@@ -140,7 +140,7 @@ def test_a_guarantee_needs_no_scores(relation: str) -> None:
         stated = stated_by(kind, 5, 3, 0.5, sensitivity=2.0, relation=relation)
         built = kind([3.0, 1.0, 4.0, 1.0, 5.0], 3, 0.5, sensitivity=2.0, relation=relation)
         assert stated == built.guarantee == Guarantee(0.5, relation=relation)
-        assert stated.rho == built.guarantee.rho
+        assert stated.rho == built.guarantee.rho == built.rho
 
 
 def message_of(call: Callable[..., Any], *given: Any, **options: Any) -> str:

@@ -225,15 +225,6 @@ def test_bad_input_is_one_line_and_nothing_is_written(
     assert {path.name for path in tmp_path.iterdir()} == {"file", "empty"}
 
 
-def test_a_foreign_file_of_trials_is_left_alone(run: Run, tmp_path: Path) -> None:
-    trials = tmp_path / "kendall-copies-quick.jsonl"
-    mine = '{"format": "mipselect-trials-1"}'
-    for line in ('{"format": "mipselect-reproduce-1"}', "not JSON", mine):
-        trials.write_text(line + "\n")
-        run(*COPIES, "--output", tmp_path).failed_with(2, "line 1", "is no trial")
-        assert trials.read_text() == line + "\n"
-
-
 def test_other_tables_of_the_same_shape_will_do_and_are_sensitive(run: Run, tmp_path: Path) -> None:
     np.save(tmp_path / "mine.npy", np.floor(3000.0 / np.arange(1, 41)))
     made = tmp_path / "made"
