@@ -22,8 +22,8 @@ from mipselect.tables import TableSchema, instances
 from mipselect.tables.mapping import open_table, read_rows
 from mipselect.tables.moments import ONE, BlockColumns
 from mipselect.tables.public_map import TableQuestion
-from tests.support.ball import least
 from tests.support.block_pairs import SCHEMA, hostile_cells, table_of
+from tests.support.by_cvxpy import least
 from tests.support.designs import random_block_instance
 from tests.support.exact_audit import Data
 from tests.support.hostile_blocks import hostile_rows

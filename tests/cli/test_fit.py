@@ -15,8 +15,8 @@ from mipselect.regression import ModelRelease
 from mipselect.tables import TableSchema
 from tests.support.commandline import TABLE, Outcome, Run
 from tests.support.mapped_tables import map_table
-from tests.support.shared_data import TABLES, wants_data
 from tests.support.stays import rows, written
+from tests.support.wants import TABLES, wants_data
 
 NUMBERS = ("--x-bound", "3", "--y-bound", "5")
 PLAIN = ("--target", "y", "--support-size", "1", "--epsilon", "200")

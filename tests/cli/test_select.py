@@ -17,8 +17,8 @@ from mipselect.errors import InvalidInput
 from mipselect.privacy import Ledger
 from tests.support.commandline import BOUNDS, TABLE, Run
 from tests.support.fields import listed
-from tests.support.shared_data import TABLES, wants_data
 from tests.support.stays import rows, written
+from tests.support.wants import TABLES, wants_data
 
 COMMON = ("--target", "y", "--support-size", "2", "--epsilon", "1")
 BARE = [{"name": name, "type": "number"} for name in "abcdey"]

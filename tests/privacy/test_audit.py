@@ -15,13 +15,13 @@ from scipy.stats import norm
 from mipselect.errors import InvalidInput
 from mipselect.privacy.audit import ScoreVectors, largest_loss, worst_pair
 from tests.support.hockey_stick import (
+    Box,
     Density,
     MixedLaw,
     hockey_stick,
     largest_delta,
     log_gaussian_delta,
 )
-from tests.support.quadrature import Box
 from tests.support.replaced_row import ReplacedRow
 
 

@@ -22,7 +22,7 @@ from mipselect.tables import TableSchema
 from mipselect.tables.instances import ScoredTable
 from mipselect.tables.moments import Moments
 from mipselect.tables.public_map import TableQuestion
-from tests.support.ball import least
+from tests.support.by_cvxpy import least
 from tests.support.exact_audit import Data
 from tests.support.mapped_tables import map_table
 from tests.support.weighted_tables import (

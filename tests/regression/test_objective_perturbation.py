@@ -36,9 +36,8 @@ from mipselect.regression.perturbed_objective import (
 )
 from mipselect.regression.rows import Balls, RowMap
 from mipselect.selectors import SISSelector
-from tests.support.hockey_stick import MixedLaw, largest_delta
+from tests.support.hockey_stick import Box, MixedLaw, integral, largest_delta
 from tests.support.perturbed_laws import PerturbedMinimiser, norms_in
-from tests.support.quadrature import Box, integral
 
 SQUARES = Huber(math.inf)
 LOSSES: list[SmoothLoss] = [SQUARES, Huber(0.4), LogisticLoss()]

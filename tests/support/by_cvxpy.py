@@ -1,4 +1,4 @@
-"""The restricted problem as a convex program, by a solver that shares nothing with the package."""
+"""The restricted problem by solvers that share nothing with the package."""
 
 from __future__ import annotations
 
@@ -30,3 +30,20 @@ def value_by_cvxpy(instance: Instance, support: np.ndarray) -> float:
     problem = cp.Problem(cp.Minimize(loss + penalty), [cp.norm(coef) <= 1.0])
     problem.solve(solver=cp.CLARABEL)
     return float(problem.value) / instance.n
+
+
+def least(G: np.ndarray, b: np.ndarray, ridge: float, radius: float) -> float:
+    """min over ‖β‖ ≤ r of βᵀGβ - 2b·β + λ‖β‖², by eigenvalues and bisection."""
+    values, vectors = np.linalg.eigh(G)
+    turned = vectors.T @ b
+
+    def length(multiplier: float) -> float:
+        return float(np.linalg.norm(turned / (values + multiplier)))
+
+    low, high = ridge, ridge + 1e9
+    if length(low) > radius:
+        for _ in range(200):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if length(middle) > radius else (low, middle)
+    beta = vectors @ (turned / (values + low))
+    return float(beta @ G @ beta - 2 * b @ beta + ridge * beta @ beta)

@@ -11,8 +11,7 @@ import numpy as np
 from mipselect.arrays import FloatArray
 from mipselect.regression.perturbed_objective import Perturbation, SmoothLoss
 from mipselect.regression.rows import Balls
-from tests.support.hockey_stick import Density, MixedLaw
-from tests.support.quadrature import Box
+from tests.support.hockey_stick import Box, Density, MixedLaw
 
 EDGES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 2.0, 4.0, 8.0, 16.0, 40.0)
 """Panels of the integral along the noise, in units of its scale; e^-40 lies beyond."""

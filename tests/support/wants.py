@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import NoReturn
 
 import pytest
@@ -18,3 +19,10 @@ def skip_for_want_of(what: str) -> NoReturn:
     """Skip the test that runs."""
     __tracebackhide__ = True
     pytest.skip(WANT + what)
+
+
+SHARED = Path(__file__).parents[3] / "shared"
+DATA = SHARED / "data"
+TABLES = DATA / "regression"
+
+wants_data = wants("../shared/data", DATA.exists())
