@@ -216,18 +216,8 @@ def test_every_way_costs_what_was_asked_and_is_charged_once(
     file = table.with_name("study.ledger")
     ledger = Ledger.create(file, epsilon=100.0, delta=1e-3, relation=relation)
     command = ("fit", table, "--schema", table.with_name("schema.json"), "--target", "stay")
-    command += (
-        "--support-size",
-        "1",
-        "--epsilon",
-        "60",
-        "--never",
-        "died",
-        *more,
-        "--ledger",
-        file,
-        "--json",
-    )
+    command += ("--support-size", "1", "--epsilon", "60", "--never", "died", *more)
+    command += ("--ledger", file, "--json")
     planned = run(*command, "--dry-run").report
     assert ledger.entries == ()
     assert planned["ledger"]["would_remain"]["epsilon"] == pytest.approx(40.0)

@@ -60,15 +60,8 @@ def test_intervals_of_r2_hold_the_truth_as_often_as_they_say(relation: str) -> N
     for seed in range(runs):
         rows = rng.integers(0, len(y), n)
         public = n if relation == "replace-one" else None
-        r2, clip = r2_of_numbers(
-            y[rows],
-            fitted[rows],
-            np.ones(n, bool),
-            public,
-            relation,
-            Fraction(1),
-            random.Random(seed),
-        )
+        given = (y[rows], fitted[rows], np.ones(n, bool), public)
+        r2, clip = r2_of_numbers(*given, relation, Fraction(1), random.Random(seed))
         truth = [(np.minimum(each, clip) ** 2).sum() for each in (errors, distances)]
         held += r2.low <= 1.0 - truth[0] / truth[1] <= r2.high
     assert 0.86 <= held / runs <= 0.97
