@@ -128,15 +128,15 @@ def choose_columns(
 ) -> tuple[str, ...]:
     """Return the names of the features; raise `InvalidInput` for what the file does not have."""
     chosen = tuple(name for name in columns if name != target) if features is None else features
+    if features is None:
+        # As readers of a file count, with the target.
+        places = (place for place, name in enumerate(columns, start=1) if name != target)
+        refuse_stored_index(chosen, str(path), places)
     require_columns(str(path), (target, *chosen), columns)
     if not chosen:
         raise InvalidInput(f"{path}: there is no feature besides the target {target!r}")
     if target in chosen:
         raise InvalidInput(f"{path}: the target {target!r} cannot be a feature as well")
-    if features is None:
-        # As readers of a file count, with the target.
-        places = (place for place, name in enumerate(columns, start=1) if name != target)
-        refuse_stored_index(chosen, str(path), places)
     if len(set(chosen)) < len(chosen):
         twice = [name for name, count in Counter(chosen).items() if count > 1]
         raise InvalidInput(f"{path}: a feature is listed twice: {listed(twice)}")

@@ -221,9 +221,10 @@ def require_columns(label: str, names: Sequence[str], columns: Sequence[str]) ->
     if absent:
         # No column that is wanted by its own name is proposed for another.
         taken = set(names)
+        lacking = listed([name if name == name.strip() else shown(name) for name in absent])
         hint = did_you_mean(absent[0], [one for one in counts if one not in taken])
         raise InvalidInput(
-            f"{label}: there is no column {listed(absent)}; columns: {listed(columns)}{hint}"
+            f"{label}: there is no column {lacking}; columns: {listed(columns)}{hint}"
         )
     repeated = [name for name in names if counts[name] > 1]
     if repeated:
