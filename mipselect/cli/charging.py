@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -283,16 +282,27 @@ def charge_and_deliver(
 
     Parameters
     ----------
-    ledger, asked, more
-        See `ledger_entry`; `asked` is what a report begins with.
+    ledger : Ledger or None
+    asked : mapping
+        What a report begins with, of which an entry of the ledger has what is `noted`.
+    more : mapping
+        Further entries.
     draw : callable
         Charges the ledger that it is given, then draws.
     delivery : Delivery
     settings : callable
         Prints what comes last.
+
+    Raises
+    ------
+    Interrupted
+        After an interrupt, if the ledger was charged.
     """
-    with ledger_entry(ledger, asked, more) as noting:
-        answer = draw(noting)
+    let_signals_raise()
+    note = {} if ledger is None else {**noted(asked), **more}
+    before = 0 if ledger is None else len(ledger.entries)
+    try:
+        answer = draw(None if ledger is None else ledger.noting(note))
         charged = charged_report(ledger)
 
         def render(console: Console) -> None:
@@ -304,46 +314,15 @@ def charge_and_deliver(
         sensitive = not answer.report["private"]
         report = {**asked, "sensitive": sensitive, **answer.report, "ledger": charged}
         delivery.deliver(report, render)
-    return answer
-
-
-@contextmanager
-def ledger_entry(
-    ledger: Ledger | None, report: Mapping[str, Any], more: Mapping[str, Any]
-) -> Iterator[Ledger | None]:
-    """Yield the ledger to charge; after an interrupt say whether it was charged.
-
-    Everything from the charge to the delivery of the answer belongs inside.
-
-    Parameters
-    ----------
-    ledger : Ledger or None
-    report : mapping
-        Report of a question, of which an entry has what is `noted`.
-    more : mapping
-        Further entries.
-
-    Raises
-    ------
-    Interrupted
-        After an interrupt, if the ledger was charged.
-    """
-    let_signals_raise()
-    if ledger is None:
-        yield None
-        return
-    note = {**noted(report), **more}
-    before = len(ledger.entries)
-    try:
-        yield ledger.noting(note)
     except KeyboardInterrupt:
-        if (charged := _charged_since(ledger, before, note)) is False:
+        if ledger is None or (paid := _charged_since(ledger, before, note)) is False:
             raise
-        was = "was" if charged else "may have been"
+        was = "was" if paid else "may have been"
         raise Interrupted(
             f"interrupted: nothing was released, but the ledger {was} charged, and stays charged; "
             f"'mipselect ledger show {ledger.path}' shows it"
         ) from None
+    return answer
 
 
 def _charged_since(ledger: Ledger, before: int, note: Mapping[str, Any]) -> bool | None:
