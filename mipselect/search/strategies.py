@@ -60,8 +60,6 @@ class Strategy(StrEnum):
     """Take the spectrum of G, cut off at several limits, for its convexity."""
     CLUSTERS = "clusters", 17
     """Divide by what clusters of near columns gain together."""
-    IN_OR_OUT = "in-or-out branching", 17
-    """Take or leave what gains most alone, where clusters are too many."""
     PAIRS = "pairs in closed form", 7
     """Decide pairs of additions by their gains."""
     TRIPLES = "triples in closed form", 7

@@ -114,14 +114,6 @@ class Near:
     """Families of a division by clusters that are always few enough to be looked at one by one."""
     fewer: int = 4
     """They are few, too, if a division by shares has so many times as many."""
-    steps: int = 8
-    """So many features are taken or left, one after another, where clusters are too many."""
-    apart: float = 2.0
-    """That is worth it if one gains so many times what those beyond the best m gain, m added.
-
-    On gene expression the best is 1.1 to 1.5 of that, and steps double the time; where true
-    features stand out it is 2.3 or more, and they save nine nodes in ten.
-    """
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,6 @@ EARNINGS = {
     Strategy.BLOCK_CURVATURE: Earning("correlated groups", "pool"),
     Strategy.SPECTRA: Earning("correlated and weak", "pool"),
     Strategy.CLUSTERS: Earning("many columns", "optimum"),
-    Strategy.IN_OR_OUT: Earning("stronger signals", "levels"),
     Strategy.PAIRS: Earning("far fewer rows", "pool"),
     Strategy.TRIPLES: Earning("correlated and weak", "pool", "steps"),
     Strategy.DUAL_POINTS: Earning("huber", "optimum"),

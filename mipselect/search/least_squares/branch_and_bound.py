@@ -8,7 +8,6 @@ shares bounds its gain, so the division stops at the first family that cannot ma
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -200,35 +199,6 @@ def bounds_of(node: SquaredNode, division: Division, places: IntArray) -> tuple[
     )
 
 
-def has_too_many_clusters(node: SquaredNode, tree: SquaredTree) -> bool:
-    """Tell whether clusters of near features are too many to be listed, and one gains far more."""
-    if node.near is None or node.size < 4 or not node.tuning.uses(Strategy.IN_OR_OUT):
-        return False
-    if node.near.up_to(node.size) is not None or len(node.live) <= node.size:
-        return False
-    gains = np.partition(gains_alone(node), -node.size - 1)[-node.size - 1 :]
-    return bool(gains.max() >= node.tuning.near.apart * gains[0])
-
-
-def branch_in_or_out(node: SquaredNode, tree: SquaredTree) -> SquaredNode | None:
-    """Take the feature that gains most alone, settle that, and leave it; some times.
-
-    What is left without the features that dominate all others often needs no division.
-    """
-    for _ in range(node.tuning.near.steps):
-        if len(node.live) <= node.size:
-            break
-        first = int(np.argmax(gains_alone(node)))
-        others = np.delete(np.arange(len(node.live)), first)
-        with tree.within(-math.inf, waiting=-math.inf):
-            branch_and_bound(node.with_feature(first, others), tree)
-        left = bounded(replace(node.restricted(others), bound=None), tree)
-        if left is None:
-            return None
-        node = left
-    return node
-
-
 def divided_by_shares(node: SquaredNode, tree: SquaredTree) -> None:
     """Settle the families by the first feature, many at once where a bound for many is known."""
     division, start = node.division, 0
@@ -316,7 +286,6 @@ SETTLEMENTS = (
     SquaredStrategy("last additions", is_last, evaluated),
     SquaredStrategy(Strategy.CLUSTERS, has_clusters, by_few_clusters),
     ENGINE,
-    SquaredStrategy(Strategy.IN_OR_OUT, has_too_many_clusters, branch_in_or_out),
     SquaredStrategy("division", always, divided_by_shares),
 )
 """Strategies that settle a node with a bound; the last one always does."""
