@@ -85,7 +85,7 @@ class PreparedBoxDual:
     def bounds_with_one_more(
         self, base: IntArray, point: FloatArray, candidates: IntArray
     ) -> FloatArray:
-        """Bound R(B ∪ {j}) from below; see `mipselect.restricted.fenchel.ScaledFenchelLoss`."""
+        """Bound R(B ∪ {j}) from below; see `mipselect.restricted.fenchel.FenchelLoss`."""
         problem = self.rows, self.box, self.ridge, self.radius
         # Where all residuals are exactly zero there is no band around the kink, and no bound.
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -99,7 +99,7 @@ class PreparedBoxDual:
         reach: float = WIDE,
         precision: float = PRECISION,
     ) -> FenchelBounds:
-        """Find such a dual point; see `mipselect.restricted.fenchel.ScaledFenchelLoss`."""
+        """Find such a dual point; see `mipselect.restricted.fenchel.FenchelLoss`."""
         radius = reach * self.radius
         columns = radius * scales[:, None] * self.rows[features]
         gap = max(self.allowed_gap, precision * self.at_zero)

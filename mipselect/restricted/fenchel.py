@@ -144,11 +144,6 @@ class FenchelLoss(PreparedLoss, Protocol):
     def bounds(self, supports: IntArray, near: FloatArray | None = None) -> FenchelBounds:
         """Find nearly optimal dual points of every row of `supports`, shape (m, k), k ≥ 0."""
 
-
-@runtime_checkable
-class ScaledFenchelLoss(FenchelLoss, Protocol):
-    """One that can also step to one feature more, and give each feature a ridge of its own."""
-
     def bounds_with_one_more(
         self, base: IntArray, point: FloatArray, candidates: IntArray
     ) -> FloatArray:

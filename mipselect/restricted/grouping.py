@@ -8,7 +8,7 @@ import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.features import Features
-from mipselect.restricted.fenchel import EPS, FenchelBounds, FenchelLoss, ScaledFenchelLoss
+from mipselect.restricted.fenchel import EPS, FenchelBounds, FenchelLoss
 from mipselect.restricted.prepared import CertifiedLoss, PreparedLoss, RestrictedFit
 from mipselect.restricted.squared import PreparedSquared
 
@@ -71,12 +71,6 @@ class FenchelFeatures(FeatureProblem):
             always=rounding * weights[:, features.always_columns].sum(axis=1),
         )
 
-
-class ScaledFenchelFeatures(FenchelFeatures):
-    """A loss on features that can have ridges of their own."""
-
-    columns: ScaledFenchelLoss
-
     def bounds_with_one_more(
         self, base: IntArray, point: FloatArray, candidates: IntArray
     ) -> FloatArray:
@@ -107,8 +101,6 @@ def on_features(columns: PreparedLoss, features: Features) -> PreparedLoss:
         return columns
     if isinstance(columns, PreparedSquared):
         return columns.on_features(features)
-    if isinstance(columns, ScaledFenchelLoss):
-        return ScaledFenchelFeatures(columns, features)
     if isinstance(columns, FenchelLoss):
         return FenchelFeatures(columns, features)
     return FeatureProblem(columns, features)

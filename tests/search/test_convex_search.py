@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mipselect import Instance, mistake_levels, top_supports
-from mipselect.restricted.fenchel import FenchelLoss, ScaledFenchelLoss
+from mipselect.restricted.fenchel import FenchelLoss
 from mipselect.search.collectors import Collector
 from mipselect.search.convex.cuts import fenchel_cut
 from mipselect.search.convex.expansion import DualExpansion, proven, screened_by_family_point
@@ -94,9 +94,9 @@ def test_no_step_is_taken_where_no_bound_is_asked_for() -> None:
     assert asked
 
 
-def scaled(instance: Instance) -> ScaledFenchelLoss:
+def scaled(instance: Instance) -> FenchelLoss:
     problem = instance.prepared
-    assert isinstance(problem, ScaledFenchelLoss)
+    assert isinstance(problem, FenchelLoss)
     return problem
 
 

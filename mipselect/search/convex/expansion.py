@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.restricted.fenchel import FenchelBounds, ScaledFenchelLoss
+from mipselect.restricted.fenchel import FenchelBounds
 from mipselect.search.bounds.expansion import Expansion
 from mipselect.search.bounds.modular import Budget, ModularBound, largest_sum
 from mipselect.search.collectors import Collector
@@ -36,14 +36,12 @@ class DualExpansion(Expansion):
     Parameters
     ----------
     node : FenchelNode
-    problem : ScaledFenchelLoss
-        That of the node.
     cutoff : float
         A bound on R that needs no improvement.
     """
 
-    def __init__(self, node: FenchelNode, problem: ScaledFenchelLoss, cutoff: float) -> None:
-        self._node, self._problem, self._limits = node, problem, node.tuning.dual_points
+    def __init__(self, node: FenchelNode, cutoff: float) -> None:
+        self._node, self._limits = node, node.tuning.dual_points
         everything = Budget(np.arange(len(node.live)), node.size)
         super().__init__([everything], np.array([-cutoff]), self._limits)
         self.best = node.bounds.only(node.row)
@@ -63,7 +61,7 @@ class DualExpansion(Expansion):
     def tried(self, rows: IntArray, z: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Try the optimum of the problem in which feature j has the ridge λ/z_j."""
         node, inside = self._node, np.flatnonzero(z[0])
-        point = self._problem.scaled_bounds(
+        point = node.problem.scaled_bounds(
             np.concatenate([node.base, node.live[inside]]),
             np.sqrt(np.concatenate([np.ones(len(node.base)), z[0, inside]])),
             reach=1.0,
@@ -85,8 +83,8 @@ class DualExpansion(Expansion):
 class DualRelaxation(DualExpansion):
     """The best dual point of one node for the sake of its bound, until a deadline."""
 
-    def __init__(self, node: FenchelNode, problem: ScaledFenchelLoss, grace: Deadline) -> None:
-        super().__init__(node, problem, math.inf)
+    def __init__(self, node: FenchelNode, grace: Deadline) -> None:
+        super().__init__(node, math.inf)
         self._grace = grace
 
     def enough(self, rows: IntArray, reachable: FloatArray) -> NDArray[np.bool_]:
@@ -97,18 +95,14 @@ class DualRelaxation(DualExpansion):
 
 def best_dual_bound(node: FenchelNode, grace: Deadline) -> float:
     """Bound R from below on all supports of a node, by its own dual point or a better one."""
-    if not isinstance(node.problem, ScaledFenchelLoss):
-        return proven(node.bounds.only(node.row), node)
-    return proven(DualRelaxation(node, node.problem, grace).improved(), node)
+    return proven(DualRelaxation(node, grace).improved(), node)
 
 
 def screened_by_family_point(
     node: FenchelNode, collector: Collector, cutoff: float, run: Run
 ) -> FenchelNode:
     """Drop the features whose best completion is not below `cutoff` by a better dual point."""
-    if not isinstance(node.problem, ScaledFenchelLoss):
-        return node
-    expansion = DualExpansion(node, node.problem, cutoff)
+    expansion = DualExpansion(node, cutoff)
     first, point = expansion.best, expansion.improved()
     run.accounts.work += expansion.work
     if point is first:

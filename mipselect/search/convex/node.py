@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.restricted.fenchel import FenchelBounds, FenchelLoss, ScaledFenchelLoss
+from mipselect.restricted.fenchel import FenchelBounds, FenchelLoss
 from mipselect.search.accounts import TRY
 from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.collectors import Collector
@@ -129,7 +129,7 @@ def last_bounds(node: FenchelNode, cutoff: float, run: Run) -> FloatArray:
     open_ = np.flatnonzero(bounds < cutoff)
     if not len(open_) or cutoff == np.inf or not node.tuning.uses(Strategy.ONE_MORE):
         return bounds
-    if point is not None and isinstance(node.problem, ScaledFenchelLoss):
+    if point is not None:
         with run.accounts.trying(Strategy.ONE_MORE) as account:
             run.accounts.work += 10.0 * TRY + 50.0 * node.bounds.n * len(open_)
             step = node.problem.bounds_with_one_more

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.restricted.fenchel import FenchelBounds, FenchelLoss, ScaledFenchelLoss
+from mipselect.restricted.fenchel import FenchelBounds, FenchelLoss
 from mipselect.search.bounds.modular import ModularBound, largest_sum
 from mipselect.search.convex.cuts import fenchel_cut
 from mipselect.search.convex.node import FenchelNode, starts
@@ -51,8 +51,6 @@ class DualFamily:
         in which feature j has the ridge λ/π_j.
         """
         node, limits = self.node, self.node.tuning.refining
-        if not isinstance(node.problem, ScaledFenchelLoss):
-            return None
         X = likely(inclusion, limits.dual_columns, limits)
         if len(X) == 0:
             return None
