@@ -15,7 +15,7 @@ from mipselect.losses.box_dual import BoxDualLoss
 from mipselect.restricted import box_dual, newton, one_more, open_rows
 from mipselect.restricted.box_dual import ACCURACY, PreparedBoxDual, solve_by_clarabel
 from mipselect.restricted.certified import BoxDual, certified
-from mipselect.restricted.fenchel import ScaledFenchelLoss
+from mipselect.restricted.fenchel import FenchelLoss
 from tests.soak.exact_values import unproven
 from tests.support.designs import LOSSES, random_grouped_instance, random_loss_instance, with_loss
 
@@ -229,7 +229,7 @@ class Tilted(BoxDualLoss):
 
 def bounds_and_values(instance: Instance, base: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     problem = instance.prepared
-    assert isinstance(problem, ScaledFenchelLoss)
+    assert isinstance(problem, FenchelLoss)
     candidates = np.setdiff1d(np.arange(problem.p), base)
     points = problem.bounds(base[None]).points
     assert points is not None

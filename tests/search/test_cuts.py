@@ -15,14 +15,13 @@ from mipselect.search import mistake_levels, top_supports
 from mipselect.search.bounds.modular import Budget
 from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.branch_and_bound import around_points
-from mipselect.search.least_squares.center import center_at
+from mipselect.search.least_squares.center import best_by_swaps, center_at, offer_swapped
 from mipselect.search.least_squares.children import children_of
-from mipselect.search.least_squares.children_expansion import best_expanded_children
 from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.clusters import by_clusters
 from mipselect.search.least_squares.curvature import Curvature, SpectralCurvature
 from mipselect.search.least_squares.cuts import sparse_diagonal_cut
-from mipselect.search.least_squares.expansion import best_expanded
+from mipselect.search.least_squares.expansion import best_expanded, best_expanded_children
 from mipselect.search.least_squares.measured_curvature import curvature_of, spectral_curvatures
 from mipselect.search.least_squares.method import LeastSquaresNeighbourhood
 from mipselect.search.least_squares.near_columns import LiveSets, near_columns
@@ -30,9 +29,8 @@ from mipselect.search.least_squares.node import SquaredNode, squared_node
 from mipselect.search.least_squares.removed_families import open_nodes
 from mipselect.search.least_squares.root_cuts import lean_cut, level_bound, root_cut
 from mipselect.search.least_squares.shares import gain_shares, largest_gains, screened
-from mipselect.search.least_squares.swaps import best_by_swaps, offer_swapped
+from mipselect.search.neighbourhood import removed_sets
 from mipselect.search.progress import Run
-from mipselect.search.removed_sets import removed_sets
 from mipselect.search.tuning import TUNING
 from tests.support.counted_searches import PROBLEMS
 from tests.support.designs import (

@@ -25,13 +25,13 @@ from mipselect.search.least_squares.branch_and_bound import (
 )
 from mipselect.search.least_squares.center import Center, center_at
 from mipselect.search.least_squares.children import children_of
-from mipselect.search.least_squares.children_expansion import (
-    ChildrenExpansion,
-    best_expanded_children,
-)
 from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.curvature import UniformCurvature
 from mipselect.search.least_squares.cuts import sparse_diagonal_cut
+from mipselect.search.least_squares.expansion import (
+    ChildrenExpansion,
+    best_expanded_children,
+)
 from mipselect.search.least_squares.measured_curvature import (
     curvature_of,
     spectral_curvatures,

@@ -27,11 +27,10 @@ from mipselect.search.convex.cuts import fenchel_cut
 from mipselect.search.convex.method import ConvexNeighbourhood
 from mipselect.search.cuts import CutProof, least_value
 from mipselect.search.least_squares.children import children_of
-from mipselect.search.least_squares.children_expansion import ChildrenExpansion
 from mipselect.search.least_squares.clusters import by_clusters
 from mipselect.search.least_squares.curvature import SpectralCurvature, UniformCurvature
 from mipselect.search.least_squares.cuts import sparse_diagonal_cut
-from mipselect.search.least_squares.expansion import PointBounds
+from mipselect.search.least_squares.expansion import ChildrenExpansion, PointBounds
 from mipselect.search.least_squares.measured_curvature import curvature_of, spectral_curvatures
 from mipselect.search.least_squares.near_columns import LiveSets, near_columns
 from mipselect.search.least_squares.node import SquaredNode, gains_alone, squared_node

@@ -24,9 +24,8 @@ from mipselect.search.convex.node import (
     screened,
     starts,
 )
-from mipselect.search.neighbourhood import Engine
+from mipselect.search.neighbourhood import Engine, removed_sets
 from mipselect.search.progress import Deadline, Run
-from mipselect.search.removed_sets import removed_sets
 from mipselect.search.strategies import Strategy
 from mipselect.search.tree import (
     NodeStrategy,

@@ -18,11 +18,10 @@ from mipselect.search.accounts import TRY
 from mipselect.search.bounds.modular import Budget, ModularBound
 from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.children import Children, children_of
-from mipselect.search.least_squares.children_expansion import best_expanded_children
 from mipselect.search.least_squares.clusters import by_clusters
 from mipselect.search.least_squares.curvature import ChildrenConvexity
-from mipselect.search.least_squares.division import Division
-from mipselect.search.least_squares.node import SquaredNode, gains_alone
+from mipselect.search.least_squares.expansion import best_expanded_children
+from mipselect.search.least_squares.node import Division, SquaredNode, gains_alone
 from mipselect.search.least_squares.shares import screened, shares_without_blocks
 from mipselect.search.least_squares.tree import SquaredTree
 from mipselect.search.progress import Run

@@ -12,8 +12,8 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.branch_and_bound import offer_additions
 from mipselect.search.least_squares.children import Children, children_of, itself
-from mipselect.search.least_squares.dominance import safe_share
 from mipselect.search.least_squares.node import SquaredNode
+from mipselect.search.least_squares.shares import safe_share
 from mipselect.search.neighbourhood import Engine
 from mipselect.search.progress import Run
 from mipselect.search.strategies import Strategy

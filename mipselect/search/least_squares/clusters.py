@@ -11,9 +11,8 @@ import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.squared import EPS
-from mipselect.search.least_squares.division import Division
 from mipselect.search.least_squares.near_columns import LiveSets
-from mipselect.search.least_squares.node import SquaredNode, gains_alone
+from mipselect.search.least_squares.node import Division, SquaredNode, gains_alone
 
 LEAST_PIVOT = 0.05
 """Relative to the diagonal; a cluster with a smaller one is not bounded."""

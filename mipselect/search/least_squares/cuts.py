@@ -10,8 +10,8 @@ from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.collectors import Collector
 from mipselect.search.cutting_loop import OuterApproximation
 from mipselect.search.least_squares.branch_and_bound import enumerate_additions, offer_additions
-from mipselect.search.least_squares.dominance import dominated_diagonal
 from mipselect.search.least_squares.node import SquaredNode, greedy_completion
+from mipselect.search.least_squares.shares import dominated_diagonal
 from mipselect.search.progress import Run
 
 

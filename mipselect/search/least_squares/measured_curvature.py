@@ -8,8 +8,12 @@ import numpy as np
 
 from mipselect.arrays import FloatArray
 from mipselect.restricted.squared import EPS
-from mipselect.search.least_squares.block_curvature import BlockCurvature
-from mipselect.search.least_squares.curvature import Curvature, SpectralCurvature, UniformCurvature
+from mipselect.search.least_squares.curvature import (
+    BlockCurvature,
+    Curvature,
+    SpectralCurvature,
+    UniformCurvature,
+)
 from mipselect.search.least_squares.node import SquaredNode
 from mipselect.search.strategies import Strategy
 

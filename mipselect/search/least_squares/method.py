@@ -16,7 +16,13 @@ from mipselect.search.accounts import TRY
 from mipselect.search.bounds.modular import Budget, ModularBound
 from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.branch_and_bound import bounded, divide, likely_additions
-from mipselect.search.least_squares.center import Center, center_at
+from mipselect.search.least_squares.center import (
+    Center,
+    Incumbent,
+    best_by_swaps,
+    center_at,
+    offer_swapped,
+)
 from mipselect.search.least_squares.expansion import best_expanded
 from mipselect.search.least_squares.node import (
     SquaredNode,
@@ -31,11 +37,9 @@ from mipselect.search.least_squares.root_cuts import (
     root_cut,
 )
 from mipselect.search.least_squares.shares import largest_gains
-from mipselect.search.least_squares.swaps import Incumbent, best_by_swaps, offer_swapped
 from mipselect.search.least_squares.tree import GramMeasures, SquaredTree, is_crowded
-from mipselect.search.neighbourhood import Engine
+from mipselect.search.neighbourhood import Engine, removed_sets
 from mipselect.search.progress import Deadline, Run
-from mipselect.search.removed_sets import removed_sets
 from mipselect.search.strategies import Strategy
 from mipselect.search.tree import TreeMethod
 

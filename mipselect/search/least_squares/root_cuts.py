@@ -11,12 +11,12 @@ from mipselect.search.bounds.modular import Budget, ModularBound
 from mipselect.search.least_squares.center import Center
 from mipselect.search.least_squares.curvature import UniformCurvature
 from mipselect.search.least_squares.cuts import sparse_diagonal_cut
-from mipselect.search.least_squares.dominance import (
+from mipselect.search.least_squares.expansion import best_expanded
+from mipselect.search.least_squares.shares import (
+    cheap_off_sums,
     dominated_diagonal,
     largest_sums,
 )
-from mipselect.search.least_squares.expansion import best_expanded
-from mipselect.search.least_squares.shares import cheap_off_sums
 from mipselect.search.strategies import Strategy
 
 

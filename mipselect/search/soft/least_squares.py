@@ -13,10 +13,9 @@ from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.least_squares.center import RowTops
 from mipselect.search.least_squares.curvature import Convexity, Curvature
-from mipselect.search.least_squares.dominance import dominated_diagonal
 from mipselect.search.least_squares.expansion import PointBounds
 from mipselect.search.least_squares.node import SquaredNode, gains_alone, squared_node
-from mipselect.search.least_squares.shares import gain_shares, off_diagonal_sums
+from mipselect.search.least_squares.shares import dominated_diagonal, gain_shares, off_diagonal_sums
 from mipselect.search.least_squares.tree import GramMeasures, is_crowded
 from mipselect.search.node import Node
 from mipselect.search.soft.cells import Family, Origin, likely

@@ -8,7 +8,7 @@ from mipselect.errors import InvalidInput
 from mipselect.restricted.fenchel import FenchelLoss
 from mipselect.restricted.prepared import PreparedLoss
 from mipselect.restricted.squared import PreparedSquared
-from mipselect.search.least_squares.swaps import best_by_swaps
+from mipselect.search.least_squares.center import best_by_swaps
 from mipselect.search.progress import Run
 from mipselect.search.soft.cells import Space
 from mipselect.search.soft.convex import ConvexSpace
