@@ -115,7 +115,7 @@ def check_family(instance: Instance, seed: int) -> None:
     tuning = replace(TUNING, dual_points=dual_points)
     node = fenchel_nodes(problem, base[None], size, [live], tuning)[0]
     first = node.bounds.only(0)
-    found = DualExpansion(node, problem, np.inf).improved()
+    found = DualExpansion(node, np.inf).improved()
     assert proven(found, node) >= proven(first, node)
     assert proven(found, node) <= values[family].min() * (1 + 1e-9), seed
     assert np.all(found.at(0, supports) <= values * (1 + 1e-9)), seed
