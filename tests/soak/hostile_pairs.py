@@ -205,7 +205,7 @@ def in_parquet(keep: Callable[[Table, Path], Any]) -> Callable[[Table, Path], Pa
         elif isinstance(kept, pa.Table):
             parquet.write_table(kept, path)
         else:
-            if any(kind in (pl.Object, pl.Int128) for kind in kept.dtypes):
+            if any(kind == pl.Object or "Int128" in str(kind) for kind in kept.dtypes):
                 raise CannotHold
             kept.write_parquet(path)
         return path
