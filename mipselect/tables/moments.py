@@ -46,6 +46,20 @@ from mipselect.validation import (
 )
 
 
+@dataclass(frozen=True, eq=False)
+class ArrayRows:
+    """Rows of (X, y), finite and not copied; shapes (m, p) and (m,)."""
+
+    X: FloatArray
+    y: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def __getitem__(self, some: slice) -> ArrayRows:
+        return ArrayRows(self.X[some], self.y[some])
+
+
 @dataclass(frozen=True)
 class ArrayColumns:
     """Columns of arrays, clipped to public bounds and divided by them.
@@ -78,11 +92,11 @@ class ArrayColumns:
             y_bound=checked_scale(self.y_bound, "y_bound"),
         )
 
-    def rows(self, batch: FloatArray) -> FloatArray:
-        """Map rows of x and y, which are finite, shape (m, p + 1), to Z."""
+    def rows(self, batch: ArrayRows) -> FloatArray:
+        """Map rows to Z."""
         Z = np.ones((len(batch), len(self.names) + 2))
-        bounds = np.array([*self.x_bounds, self.y_bound])
-        Z[:, 1:] = on_grid(batch.astype(np.float64, copy=False), bounds)
+        Z[:, 1:-1] = on_grid(batch.X.astype(np.float64, copy=False), np.array(self.x_bounds))
+        Z[:, -1] = on_grid(batch.y.astype(np.float64, copy=False), self.y_bound)
         Z *= 1.0 / GRID
         return Z
 
@@ -249,7 +263,7 @@ def open_tables(source: Any, public: PublicMap) -> tuple[Part, ...]:
 
 
 def part_of_arrays(source: Any) -> tuple[tuple[str, ...], Part]:
-    """Return the names of the columns of (X, y), and a part whose batches have y as the last one.
+    """Return the names of the columns of (X, y), and a part whose batches are `ArrayRows`.
 
     Raises
     ------
@@ -265,9 +279,8 @@ def part_of_arrays(source: Any) -> tuple[tuple[str, ...], Part]:
     X, names = numeric_matrix(source[0])
     y = numeric_target(source[1], len(X))
 
-    def read(_: Sequence[str]) -> Iterator[FloatArray]:
-        for start in range(0, len(y), ROWS):
-            yield np.column_stack([X[start : start + ROWS], y[start : start + ROWS]])
+    def read(_: Sequence[str]) -> Iterator[ArrayRows]:
+        return slices(ArrayRows(X, y), ROWS)
 
     named = names or tuple(f"x{j}" for j in range(X.shape[1]))
     return named, Part("the arrays", named, (), len(y), read)
