@@ -100,6 +100,8 @@ class Near:
     """Most columns for which near ones are looked for."""
     heavy: int = 2**20
     """Features of all families of a subproblem; with more, they are looked for at once."""
+    work: float = 1e5
+    """Multiplications that finding them takes, for each column."""
     degree: int = 5
     """So many columns are near to one, on the average, at most."""
     least: float = 0.05

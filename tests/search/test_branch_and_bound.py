@@ -23,7 +23,7 @@ from mipselect.search.least_squares.node import SquaredNode, gains_alone, square
 from mipselect.search.least_squares.shares import gain_shares
 from mipselect.search.progress import Run
 from mipselect.search.strategies import Strategy
-from mipselect.search.tuning import TUNING, Tuning
+from mipselect.search.tuning import TUNING, Patience, Tuning
 from tests.support.designs import random_instance
 from tests.support.searches import ENDLESS, tree_of, tuned
 
@@ -124,6 +124,14 @@ def test_many_families_are_divided_by_clusters_at_once() -> None:
     """Before cheap bounds have had their chance by number."""
     near = replace(TUNING.near, heavy=1)
     assert divided(tuned(cheap=ENDLESS, near=near, entries=200), 3, 4)[Strategy.CLUSTERS] > 10
+
+
+def test_near_columns_wait_until_the_search_took_as_much_work() -> None:
+    node = whole_of(1, 4)
+    tree = tree_of(node.problem, replace(TUNING, patience=Patience(-1, near=-1, long=-1)))
+    assert tree.informed(node).near is None
+    tree.run.accounts.work = TUNING.near.work * node.problem.features.count + 1.0
+    assert tree.informed(node).near is not None
 
 
 @pytest.mark.parametrize("size", [2, 3])

@@ -72,7 +72,7 @@ def tuned(
     return replace(
         TUNING,
         patience=Patience(cheap, near=2 * cheap, long=5 * cheap),
-        near=near,
+        near=replace(near, work=min(near.work, 500.0 * max(cheap, 0))),
         spectrum=spectrum,
         screening=screening,
         together=replace(TUNING.together, entries=entries),

@@ -121,13 +121,16 @@ class SquaredTree(TreeSearch[SquaredNode]):
     def informed(self, node: SquaredNode, families: int = 0) -> SquaredNode:
         """Add what is known of near columns to a node, once other bounds had their chance.
 
-        They are looked for, too, if bounds leave so many families open that it takes long to look.
+        They are looked for when the search took as much work as that takes, or if bounds leave so
+        many families open that it takes long to look.
         """
         features, gram, limits = node.problem.features, node.problem.gram, self.tuning.near
         if node.near is not None or not (features.singles and 1 < features.count <= limits.columns):
             return node
         heavy = families * len(node.live) > limits.heavy
-        wanted = heavy or self.measures.near_known or self.is_beyond(self.tuning.patience.near)
+        late = self.run.accounts.work > limits.work * features.count
+        late = late and self.is_beyond(self.tuning.patience.near)
+        wanted = heavy or late or self.measures.near_known
         return replace(node, near=LiveSets(self.measures.near)) if gram.fits and wanted else node
 
     def expanded(
