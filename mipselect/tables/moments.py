@@ -354,9 +354,9 @@ def count(
     def add(batch: Any, kept: Any) -> None:
         for piece in slices(batch, CACHED_ROWS) if kept is None else [batch]:
             Z = columns.rows(piece) if kept is None else columns.rows(piece)[kept]
-            fold = folds_of(Z, folds) if folds > 1 else np.zeros(len(Z), np.int64)
-            for k in np.unique(fold).tolist():
-                rows = Z[fold == k] if folds > 1 else Z
+            fold = folds_of(Z, folds) if folds > 1 else None
+            for k in range(folds):
+                rows = Z if fold is None else Z[fold == k]
                 products = exact_sums(rows, rows, 1.0)
                 # Threads multiply at the same time, and add in turn.
                 with turn:
