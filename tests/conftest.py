@@ -94,3 +94,11 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "data.csv").write_text(TABLE)
     (tmp_path / "instance.toml").write_text(INSTANCE)
     return tmp_path
+
+
+@pytest.fixture
+def here(made: Path, tmp_path: Path) -> Path:
+    """Copies of the files that a module has `made`, which a test may change."""
+    for path in made.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    return tmp_path

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
-from mipselect.backends.protocols import Master, Solver, SolverStatus
+from mipselect.backends.protocols import Solver, SolverStatus
 from mipselect.errors import UnknownSolver
 
 NATIVE = "native"
@@ -25,10 +25,6 @@ class BrokenSolver:
     """Stand-in for a back end that is installed and cannot be loaded or made."""
 
     status: SolverStatus
-
-    def master(self, columns: int, cardinality: int) -> Master:
-        """Raise `UnknownSolver` with the reason."""
-        raise UnknownSolver(self.status.reason)
 
 
 def known_solvers() -> dict[str, SolverStatus]:
@@ -114,7 +110,7 @@ def _entry_points() -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group="mipselect.solvers")}
 
 
-def _made(name: str, threads: int | None, seed: int) -> Solver:
+def _made(name: str, threads: int | None, seed: int) -> Solver | BrokenSolver:
     """Load the back end `name`; return a `BrokenSolver` if it cannot be made or has no status."""
     family, _, member = name.partition(":")
     point, keywords = _entry_points()[family], {"name": member} if member else {}
@@ -128,10 +124,10 @@ def _made(name: str, threads: int | None, seed: int) -> Solver:
     return solver
 
 
-def _checked(solver: Solver) -> Solver:
+def _checked(solver: Solver | BrokenSolver) -> Solver:
     if not hasattr(solver, "status"):
         raise UnknownSolver(f"solver must be a name or a Solver, got {solver!r}")
     status = solver.status
-    if not status.usable:
+    if isinstance(solver, BrokenSolver) or not status.usable:
         raise UnknownSolver(f"solver {status.name!r} cannot be used here: {status.reason}")
     return solver

@@ -521,14 +521,14 @@ def settings_report(problem: Problem, method: PrivateSelector, n: int | None) ->
     public = asked.public()
     if "always" in public:
         public["always_counts"] = method.looks_at_always
-    scored = n is not None and isinstance(method, ProblemSelector)
+    of_values = isinstance(method, ProblemSelector)
     return {
         "n": n,
         **public,
         "number_of_supports": sum(
             math.comb(asked.n_features, size) for size in sizes or [asked.support_size]
         ),
-        "sensitivity": asked.sensitivity(n) if scored and n is not None else None,
+        "sensitivity": asked.sensitivity(n) if of_values and n is not None else None,
         **dict.fromkeys(METHOD_FIELDS),
         **method.recorded(asked),
         "mipselect": version("mipselect"),

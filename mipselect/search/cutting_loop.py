@@ -4,8 +4,7 @@ The master minimises η over the choices z of m live features subject to η ≥ 
 choice that it makes is evaluated exactly, offered, excluded, and answered by the cut at that
 choice, until the solver claims that nothing below the threshold is left. Solvers are exact up to
 tolerances only, so the claim is then proven from the cuts (`CutProof`): a choice that it missed is
-answered like any other. The solver
-is asked again after each answer.
+answered like any other. The solver is asked again after each answer.
 """
 
 from __future__ import annotations

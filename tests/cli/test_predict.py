@@ -33,14 +33,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def here(made: Path, tmp_path: Path) -> Path:
-    """Copies of its files, which a test may change."""
-    for path in made.iterdir():
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-    return tmp_path
-
-
-@pytest.fixture
 def model(here: Path) -> Path:
     return here / "stay.json"
 

@@ -59,14 +59,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture
-def here(made: Path, tmp_path: Path) -> Path:
-    """Copies of its files, which a test may change."""
-    for path in made.iterdir():
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-    return tmp_path
-
-
 def files(folder: Path, *names: str) -> list[Path]:
     return [folder / f"{name}.json" for name in names or KINDS]
 

@@ -128,8 +128,8 @@ class SquaredTree(TreeSearch[SquaredNode]):
         if node.near is not None or not (features.singles and 1 < features.count <= limits.columns):
             return node
         heavy = families * len(node.live) > limits.heavy
-        late = self.run.accounts.work > limits.work * features.count
-        late = late and self.is_beyond(self.tuning.patience.near)
+        costly = self.run.accounts.work > limits.work * features.count
+        late = costly and self.is_beyond(self.tuning.patience.near)
         wanted = heavy or late or self.measures.near_known
         return replace(node, near=LiveSets(self.measures.near)) if gram.fits and wanted else node
 
