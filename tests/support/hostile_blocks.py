@@ -99,7 +99,7 @@ def kernel(rows: np.ndarray, part: tuple[int, ...], indicators: np.ndarray) -> n
     columns = np.array([centred(rows[:, j]) for j in part])
     for column, j in zip(columns, part, strict=True):
         if not indicators[j]:
-            column /= np.linalg.norm(column) or 1.0
+            column[:] = unit(column)
     trace = float((columns**2).sum())
     return columns.T @ columns * (len(rows) / trace) if trace > 0.0 else np.zeros((len(rows),) * 2)
 
@@ -111,6 +111,15 @@ def centred(values: np.ndarray) -> np.ndarray:
     return np.where(there, values - values[there].mean(), 0.0)
 
 
+def unit(values: np.ndarray) -> np.ndarray:
+    """v/‖v‖, where squares of v may be 0 or infinite; 0 of 0."""
+    largest = np.abs(values).max()
+    if largest == 0.0:
+        return values
+    scaled = values / largest
+    return scaled / np.linalg.norm(scaled)
+
+
 def shares(rows: np.ndarray, features: ListedFeatures) -> np.ndarray:
     """u of every support in one block, lexicographic."""
     columns, b, ridge = features.columns, len(rows), r_squared.PENALTY
@@ -119,7 +128,7 @@ def shares(rows: np.ndarray, features: ListedFeatures) -> np.ndarray:
     total = len(list(combinations(range(features.count), features.support_size)))
     if not y.any():
         return np.zeros(total)
-    y /= np.linalg.norm(y)
+    y = unit(y)
     found = []
     for support in combinations(range(features.count), features.support_size):
         chosen = sum(kernels[j] for j in (*support, *range(features.count, len(kernels))))
