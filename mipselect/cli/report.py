@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from mipselect import privacy
 from mipselect.cli.declared import argument, command, group, option, options
 from mipselect.cli.output import Delivery, check_output, line, picked, write_whole
 from mipselect.cli.start import say
@@ -27,8 +26,8 @@ EXAMPLES = """Examples:
 
 mipselect report fields.json model.json --output report.html
 
-mipselect report model.json quality.json --ledger study.ledger \\
-    --title "Blood pressure in the clinic study" --output report.md
+mipselect report model.json quality.json --output report.md \\
+    --title "Blood pressure in the clinic study"
 """
 
 
@@ -43,12 +42,6 @@ class ReportArguments:
     )
     title: str = option(
         "--title", "Title of the report.", default="", show_default="the name of the table"
-    )
-    ledger: Path | None = option(
-        "--ledger",
-        "The ledger that paid: the report says what is left. Nothing is charged.",
-        metavar="FILE",
-        show_default="not said",
     )
     facts: Path | None = option(
         "--facts",
@@ -81,15 +74,14 @@ def report(arguments: ReportArguments) -> None:
     from mipselect.reports import ReleaseReport
 
     pages = {".html": ReleaseReport.html, ".md": ReleaseReport.markdown}
-    output, file = arguments.delivery.output, arguments.ledger
-    ledger = None if file is None else privacy.Ledger.open(file)
-    read = [*arguments.files, *filter(None, [file, arguments.facts])]
+    output = arguments.delivery.output
+    read = [*arguments.files, *filter(None, [arguments.facts])]
     check_output(output, read, endings=pages, replace=arguments.delivery.replace)
     if arguments.title:
         checked_line(arguments.title, "--title", LONGEST_TITLE)
     facts = {} if arguments.facts is None else read_facts(arguments.facts)
     releases = read_each(arguments.files)
-    made = ReleaseReport(title=arguments.title, releases=releases, ledger=ledger, facts=facts)
+    made = ReleaseReport(title=arguments.title, releases=releases, facts=facts)
     seeded = not made.total.private
     if output is not None:
         write_whole(output, pages[output.suffix](made).encode(), sensitive=seeded)
@@ -164,7 +156,6 @@ def report_of(made: ReleaseReport) -> dict[str, Any]:
             for one in made.releases
         ],
         "guarantee": made.total.to_dict(),
-        "remaining": None if made.ledger is None else made.ledger.remaining.to_dict(),
         "warnings": made.warnings,
         "notes": made.separate_draws,
     }

@@ -1,6 +1,6 @@
 """`ReleaseReport`: a set of releases as one document for people, in plain words.
 
-What is found, what is said of one person, what was spent, and what is left.
+What is found, what is said of one person, and what was spent.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cached_property
 
 from mipselect.documents.markdown import filled, html_page, html_part
 from mipselect.errors import InvalidInput
-from mipselect.privacy import Guarantee, Ledger, Release
+from mipselect.privacy import Guarantee, Release
 from mipselect.privacy.guarantee import ROW, amount, compose, is_row, neighbours
 from mipselect.quality import Quality
 from mipselect.reports import methods
@@ -42,8 +42,6 @@ class ReleaseReport:
     releases : tuple of ReportedRelease
     title : str, optional
         Default: one that names the tables.
-    ledger : Ledger, optional
-        That paid: the report says what is left.
     facts : mapping
         What only people know, by the names `mipselect.reports.methods.FACTS`.
 
@@ -68,7 +66,6 @@ class ReleaseReport:
 
     releases: tuple[ReportedRelease, ...]
     title: str = ""
-    ledger: Ledger | None = None
     facts: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -144,7 +141,6 @@ class ReleaseReport:
             mixed=len({one.guarantee.relation for one in self.releases}) > 1,
             deployed=[one for one in self.releases if one.method is not None and one.private],
             limit=limit,
-            account=account,
             methods=methods,
             results=results,
             joined=joined,
@@ -263,7 +259,7 @@ class ReleaseReport:
     @property
     def warnings(self) -> list[str]:
         """Reasons against one account of all releases, a sentence each."""
-        found, releases, ledger = [], self.releases, self.ledger
+        found, releases = [], self.releases
         without = [one.name for one in releases if one.ledger is None]
         ledgers = _each(one.ledger.identity for one in releases if one.ledger)
         digests = {one.digest for one in releases}
@@ -289,43 +285,7 @@ class ReleaseReport:
             )
         if len(self.units) > 1:
             found.append(f"The releases protect different units: {joined(self.units)}.")
-        if ledger is not None:
-            hashes = {row.hash for row in ledger.rows()}
-            foreign = [
-                one.name
-                for one in releases
-                if one.ledger is not None
-                and (one.ledger.identity != ledger.identity or one.ledger.hash not in hashes)
-            ]
-            if foreign:
-                found.append(
-                    f"{self.ledger_name} has no row for {joined(foreign)}: it is another ledger."
-                )
-            if not ledger.spent.private:
-                found.append("A draw that the ledger paid for was seeded: nothing is guaranteed.")
         return found
-
-    @property
-    def ledger_name(self) -> str:
-        """Name of the file of the ledger; "" where it has none."""
-        return "" if self.ledger is None or self.ledger.path is None else self.ledger.path.name
-
-    def account_notes(self, ledger: Ledger) -> list[str]:
-        """Say what the rows of `account` count, and what is not in the report."""
-        notes = [f"One row is counted as one {ledger.unit}; the ledger is {ledger.identity}."]
-        if conditions := self.unit_conditions:
-            notes.append(f"That is right only if {joined(conditions)}.")
-        hashes = {row.hash for row in ledger.rows()}
-        here = sum(one.ledger is not None and one.ledger.hash in hashes for one in self.releases)
-        if (others := len(ledger.entries) - here) > 0:
-            are = "is" if others == 1 else "are"
-            notes.append(f"{plural(others, 'charge')} of the ledger {are} not in this report.")
-        if ledger.budget.rho is not None:
-            notes.append(
-                "The ledger counts ρ of zero-concentrated privacy, in which small releases add up "
-                "to less: its ε is not the sum above."
-            )
-        return notes
 
 
 def _each(values: Iterable[str | None]) -> list[str]:
@@ -402,20 +362,6 @@ def limit(total: Guarantee) -> list[str]:
         f"have been more probable, or less, by more than a factor of {factor(total.epsilon)}, "
         f"which is e^ε for ε = {total.epsilon:.15g}, {without}.{weak}",
         example,
-    ]
-
-
-def account(ledger: Ledger) -> list[tuple[str, ...]]:
-    """Return the public part of a ledger as rows: no times, and not how a draw ended."""
-    amounts = {
-        "budget": ledger.budget,
-        f"spent, {plural(len(ledger.entries), 'charge')}": ledger.spent,
-        "left": ledger.remaining,
-    }
-    of_rho = ledger.budget.rho is not None
-    return [
-        (words, f"{each.epsilon:.15g}", f"{each.delta:.15g}", *[f"{each.rho or 0:.6g}"] * of_rho)
-        for words, each in amounts.items()
     ]
 
 

@@ -9,7 +9,6 @@ import sys
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -56,8 +55,8 @@ def reported(name: str = "a.json", **more: Any) -> ReportedRelease:
     return ReportedRelease(name=name, **fields)
 
 
-def report(*releases: ReportedRelease, ledger: Any = None) -> ReleaseReport:
-    return ReleaseReport(title="A study", releases=releases, ledger=ledger)
+def report(*releases: ReportedRelease) -> ReleaseReport:
+    return ReleaseReport(title="A study", releases=releases)
 
 
 def spent(text: str) -> list[list[str]]:
@@ -186,38 +185,17 @@ def test_a_seeded_draw_is_shown_big_and_takes_the_guarantee_from_all() -> None:
 NOTE = LedgerNote("ab12", "patient", 2, "f" * 64)
 
 
-def account(**more: Any) -> Any:
-    """Stands for a ledger in a file."""
-    fields: dict[str, Any] = {
-        "path": Path("s.ledger"),
-        "identity": "ab12",
-        "unit": "patient",
-        "budget": Guarantee(3.0),
-        "spent": Guarantee(2.0),
-        "remaining": Guarantee(1.0),
-        "entries": [SimpleNamespace()] * 2,
-        "rows": lambda: [SimpleNamespace(hash="f" * 64)],
-    }
-    return SimpleNamespace(**{**fields, **more})
-
-
-def test_the_account_of_a_ledger() -> None:
-    made = report(reported(ledger=NOTE), ledger=account())
-    (table,) = (t for t in markdown_tables(made.markdown()) if t[0][0] == "ledger s.ledger")
-    assert [row[1] for row in table[2:]] == ["3", "2", "1"]
-    assert "1 charge of the ledger is not in this report." in made.markdown()
+def test_the_unit_of_a_ledger_is_a_condition_where_nothing_says_whose_row_it_is() -> None:
+    made = report(reported(ledger=NOTE))
     text = made.markdown()
     assert "It is about one patient only on the condition that no patient has more than" in text
     assert "| conditions | no patient has more than one row |" in text
-    assert "That is right only if no patient has more than one row." in text
     of_people = replace(made.releases[0], unit="id", settings={"unit_rule": "last"})
     said = replace(made, releases=(of_people,)).markdown()
     assert "the same id, made one row, which stands for one patient: it covers" in said
     assert "Of all rows with the same id the last in the order of the file counts" in said
     assert "more than one row" not in said
     assert made.warnings == []
-    whole = report(reported(ledger=NOTE), ledger=account(entries=[SimpleNamespace()]))
-    assert "not in this report" not in whole.markdown()
 
 
 def test_rows_of_people_are_counted_as_people() -> None:
@@ -226,18 +204,6 @@ def test_rows_of_people_are_counted_as_people() -> None:
     assert "from y.csv, 1,909 rows; " in report(of_rows).markdown()
     of_people = replace(of_rows, unit="id", settings={"n": 1909, "unit_rule": "last"})
     assert "from y.csv, 1,909 rows, one for each id; " in report(of_people).markdown()
-
-
-def test_a_ledger_of_rho_says_what_it_counts() -> None:
-    of_rho = account(
-        budget=Guarantee(3.0, 1e-6, rho=0.5),
-        spent=Guarantee(1.0, 1e-6, rho=0.125),
-        remaining=Guarantee(0.8, rho=0.375),
-    )
-    text = report(reported(ledger=NOTE), ledger=of_rho).markdown()
-    (table,) = (t for t in markdown_tables(text) if t[0][0] == "ledger s.ledger")
-    assert [row[3] for row in table] == ["ρ", "---:", "0.5", "0.125", "0.375"]
-    assert "its ε is not the sum above" in text
 
 
 def test_a_model_that_was_not_released() -> None:
@@ -257,17 +223,15 @@ def test_what_speaks_against_one_account() -> None:
         reported("a", ledger=NOTE, data="x.csv"),
         reported("b", ledger=other, data="y.csv", unit="id"),
         reported("c"),
-        ledger=account(spent=replace(Guarantee(1.0), private=False)),
     )
     text = several.markdown()
     for words in (
         "charged to 2 ledgers (ab12 and cd34)", "c was charged to no ledger",
         "of 2 tables (x.csv and y.csv)", "different units: row and id",
-        "s.ledger has no row for b", "A draw that the ledger paid for was seeded",
     ):  # fmt: skip
         assert any(words in warning for warning in several.warnings), words
         assert words in text.replace("\\", "")
-    assert len(several.warnings) == 6
+    assert len(several.warnings) == 4
 
 
 def test_sources_are_those_of_the_package(repository: Path) -> None:
