@@ -44,7 +44,7 @@ TAB = ("tab", "\\t")
 
 @options
 class DialectOptions:
-    """Delimiter, encoding and sheet of a table."""
+    """Delimiter and sheet of a table."""
 
     PANEL = "Way in which DATA is written"
 
@@ -54,12 +54,6 @@ class DialectOptions:
         metavar="CHAR|tab",
         show_default="a comma",
     )
-    encoding: str | None = option(
-        "--encoding",
-        "Of a CSV file, or one of SPSS, Stata or SAS: its letters, such as latin-1 or cp1252.",
-        metavar="NAME",
-        show_default="utf-8, or what the file says",
-    )
     sheet: str | None = option(
         "--sheet", "Of an Excel file: which sheet.", metavar="NAME", show_default="the first"
     )
@@ -68,7 +62,7 @@ class DialectOptions:
     def keywords(self) -> dict[str, Any]:
         """Options that were given, as arguments of `TableFile`."""
         mark = "\t" if self.delimiter in TAB else self.delimiter
-        return stated(delimiter=mark, encoding=self.encoding, sheet=self.sheet)
+        return stated(delimiter=mark, sheet=self.sheet)
 
     def source(self, data: str) -> TableFile:
         """Return the table; raise `InvalidInput`, naming the option, for what is none of them."""

@@ -62,7 +62,7 @@ FINITE = Kind("a number, finite", is_finite)
 Kinds = Mapping[str, Kind | None]
 """Keys, and the kinds of their values; None where what takes a value checks it."""
 
-WAYS = {"delimiter": TEXT, "encoding": TEXT, "sheet": TEXT}
+WAYS = {"delimiter": TEXT, "sheet": TEXT}
 """Keys of a table, and arguments of `TableFile`."""
 
 MOST_NUMBERS = sys.maxsize // 8

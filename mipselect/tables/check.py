@@ -66,7 +66,7 @@ SENTENCES = {
     "number": "are text that is no number and not in missingValues, and count as missing; a "
     'decimal comma is said by "decimalChar": ",", a sign between thousands by "groupChar", a date '
     'by the type "date"; a unit beside the number belongs into the schema',
-    "bytes": f"have bytes that are no UTF-8; {SAVE_AS_UTF8}, or say its --encoding",
+    "bytes": f"have bytes that are no UTF-8; {SAVE_AS_UTF8}",
     "point": 'are no {type} of {written}; see the "format" of the field',
 }
 """What is said of values that do not fit, and what would be right."""

@@ -24,9 +24,10 @@ from pyarrow import csv as arrow_csv
 
 from mipselect.errors import InvalidInput
 from mipselect.tables.fields import BLANKS
-from mipselect.tables.parts import UTF8, Transcoded, positions_of
+from mipselect.tables.parts import positions_of
 from mipselect.validation import shown
 
+UTF8 = "utf-8"
 BYTE_FOR_BYTE = "latin-1"
 """Every byte is a letter of it, so that PyArrow never meets text that it cannot read."""
 
@@ -42,6 +43,7 @@ DELIMITERS = {",": "','", ";": "';'", "\t": "tab", "|": "'|'"}
 SAVE_AS_UTF8 = (
     'save the file as UTF-8, which a spreadsheet calls "CSV UTF-8" (its plain CSV is often cp1252)'
 )
+NO_UTF8 = f"not UTF-8; {SAVE_AS_UTF8}"
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class CsvRows:
         Returns a binary stream; of the compressed bytes if `compressed`.
     compressed : bool
         By gzip.
-    delimiter, encoding : str
+    delimiter : str
         See `TableFile`.
     block : int
         Bytes that PyArrow looks at together at first; more where a record does not fit into them.
@@ -66,7 +68,6 @@ class CsvRows:
     opener: Callable[[], IO[bytes]]
     compressed: bool
     delimiter: str = ","
-    encoding: str = UTF8
     block: int = BLOCK
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -148,19 +149,17 @@ class CsvRows:
         except csv.Error as error:
             raise InvalidInput(f"{self.label}: the header cannot be read: {error}") from error
         except UnicodeDecodeError as error:
-            raise InvalidInput(f"{self.label}: the header is {not_in(self.encoding)}") from error
+            raise InvalidInput(f"{self.label}: the header is {NO_UTF8}") from error
         require_delimiter(self.label, names, self.delimiter)
         return tuple(names)
 
     @contextmanager
     def text(self) -> Iterator[IO[bytes]]:
-        """Open the text of the file in UTF-8, behind its byte order mark."""
+        """Open the text of the file, behind its byte order mark."""
         with ExitStack() as files:
             file: Any = files.enter_context(self.opener())
             if self.compressed:
                 file = files.enter_context(gzip.GzipFile(fileobj=file, mode="rb"))
-            if self.encoding != UTF8:
-                file = files.enter_context(Transcoded(file, self.encoding))
             buffered = files.enter_context(io.BufferedReader(file))
             mark = buffered.peek(4)[:4]
             if mark.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -168,13 +167,6 @@ class CsvRows:
             if mark.startswith(codecs.BOM_UTF8):
                 buffered.read(len(codecs.BOM_UTF8))
             yield buffered
-
-
-def not_in(encoding: str) -> str:
-    """Say that a text is not in an encoding, and what helps."""
-    if encoding != UTF8:
-        return f"not {encoding}; give another --encoding"
-    return f"not UTF-8; {SAVE_AS_UTF8}, or give its --encoding, such as cp1252"
 
 
 def require_delimiter(label: str, header: Sequence[str], delimiter: str) -> None:

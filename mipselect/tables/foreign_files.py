@@ -11,6 +11,7 @@ the header says of types, labels and codes of no value becomes properties of a T
 
 from __future__ import annotations
 
+import codecs
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -23,8 +24,9 @@ import numpy as np
 import pyarrow as pa
 
 from mipselect.errors import InvalidInput
+from mipselect.tables.csv_rows import UTF8
 from mipselect.tables.fields import BLANKS
-from mipselect.tables.parts import ROWS, UTF8, Part, checked_encoding, in_utf8, positions_of
+from mipselect.tables.parts import ROWS, Part, positions_of
 from mipselect.tables.values import arrow_cells, written
 from mipselect.validation import LAST_INTEGER, listed, shown
 
@@ -139,6 +141,10 @@ def _value(cell: Any) -> Any:
 # SPSS, Stata and SAS.
 
 BYTE_FOR_BYTE = "ISO-8859-1"
+LOST = "mipselect.lost"
+# A surrogate in the place of each byte that cannot be decoded.
+codecs.register_error(LOST, lambda error: ("\udcff", error.start + 1))  # type: ignore[attr-defined]
+
 CELLS_OF_STAT = 1 << 22
 """Values that are read together: those before them are passed over again each time."""
 
@@ -169,8 +175,8 @@ MOMENT_OF_SAS = re.compile("DATETIME|DATEAMPM|[BE]8601DT")
 WHOLE = ("int8", "int16", "int32")
 
 
-def stat_part(path: str, label: str, encoding: str | None) -> Part:
-    """Look at the header of a file; `encoding` takes the place of the one it says.
+def stat_part(path: str, label: str) -> Part:
+    """Look at the header of a file.
 
     Raises
     ------
@@ -183,7 +189,7 @@ def stat_part(path: str, label: str, encoding: str | None) -> Part:
         reader("cannot be read", metadataonly=True, encoding=each, **codes)[1]
         for each in (None, BYTE_FOR_BYTE)
     )
-    known = encoding or _encoding_of(said, path, label)
+    known = _encoding_of(said, path, label)
     columns = list(_columns(header, known, path))
     names, fields = tuple(name for _, _, name, _ in columns), tuple(each[3] for each in columns)
     stored = {name: (stored_name, kind) for stored_name, kind, name, _ in columns}
@@ -237,7 +243,14 @@ def _encoding_of(header: Any, path: str, label: str) -> str:
     """Return the encoding that the file says, or that files of its kind have."""
     said = header.file_encoding
     if said:
-        return checked_encoding(said, f"{label}: the encoding that the file says")
+        try:
+            found = codecs.lookup(said).name
+            "\n".encode(found)
+            return found
+        except (LookupError, UnicodeError, ValueError):
+            raise InvalidInput(
+                f"{label}: no encoding of texts is called {shown(said)}, which the file says"
+            ) from None
     ending = path.lower().rpartition(".")[2]
     if ending == "dta":
         with open(path, "rb") as file:
@@ -319,7 +332,7 @@ def _array(kind: StatType, cells: list[Any], encoding: str) -> pa.Array:
         encoded = pa.array(cells, pa.string(), from_pandas=True).dictionary_encode()
         known = [text.encode("latin-1") for text in encoded.dictionary.to_pylist()]
         if encoding != UTF8:
-            known = [in_utf8(text, encoding) for text in known]
+            known = [text.decode(encoding, LOST).encode(UTF8, "surrogatepass") for text in known]
         return pa.DictionaryArray.from_arrays(encoded.indices, pa.array(known, pa.binary()))
     numbers = np.array(cells, dtype=np.float64)  # Nothing becomes NaN.
     if kind.unit == 0.0:

@@ -26,9 +26,9 @@ from mipselect.errors import InvalidInput
 from mipselect.frames import ADVICE, refuse_stored_index
 from mipselect.problem.descriptions import WAYS
 from mipselect.tables import values
-from mipselect.tables.csv_rows import BYTE_FOR_BYTE, CsvRows, not_in
+from mipselect.tables.csv_rows import BYTE_FOR_BYTE, NO_UTF8, UTF8, CsvRows
 from mipselect.tables.fields import BLANKS, NUMBERS, Field, field_of
-from mipselect.tables.parts import UTF8, Part, TableFile, require_columns
+from mipselect.tables.parts import Part, TableFile, require_columns
 from mipselect.tables.sources import CSV, PARQUET, kind_of_file, stored_parts
 from mipselect.validation import checked_name, listed, shown
 
@@ -263,8 +263,7 @@ def _records(file: TableFile) -> Generator[tuple[int, list[str]]]:
                     yield rows.line_num, row
         except UnicodeDecodeError as error:
             raise InvalidInput(
-                f"{file}: (sensitive) line {rows.line_num + 1} has a byte that is "
-                f"{not_in(file.encoding)}"
+                f"{file}: (sensitive) line {rows.line_num + 1} has a byte that is {NO_UTF8}"
             ) from error
         except csv.Error as error:
             if "end of data" in str(error):
@@ -280,4 +279,4 @@ def _records(file: TableFile) -> Generator[tuple[int, list[str]]]:
 def _text(file: TableFile) -> AbstractContextManager[IO[bytes]]:
     path = Path(file.path)
     is_gzip = path.suffix.lower() == ".gz"
-    return CsvRows(str(path), lambda: path.open("rb"), is_gzip, encoding=file.encoding).text()
+    return CsvRows(str(path), lambda: path.open("rb"), is_gzip).text()

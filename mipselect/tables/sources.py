@@ -22,7 +22,7 @@ from pyarrow import fs, ipc, parquet
 from mipselect.disk import DAMAGE
 from mipselect.errors import InvalidInput
 from mipselect.frames import is_of
-from mipselect.tables.csv_rows import SAVE_AS_UTF8, CsvRows
+from mipselect.tables.csv_rows import CsvRows
 from mipselect.tables.foreign_files import excel_part, stat_part
 from mipselect.tables.parts import (
     COMMA,
@@ -33,7 +33,6 @@ from mipselect.tables.parts import (
     TableFile,
     arrow_part,
     identity_of,
-    is_one_byte,
     kind_of,
     pieces,
     places_of_dataset,
@@ -405,23 +404,16 @@ def is_table(path: str) -> bool:
 
 
 def require_way(file: TableFile, kind: str) -> None:
-    """Raise `InvalidInput` for a delimiter, an encoding or a sheet that a kind has not."""
+    """Raise `InvalidInput` for a delimiter or a sheet that a kind has not."""
     article = "a" if kind in (CSV, PARQUET) else "an"
-    for name, given, kinds in (
-        ("delimiter", file.delimiter != COMMA, (CSV,)),
-        ("encoding", not file.is_utf8, (CSV, STAT)),
-        ("sheet", file.sheet is not None, (EXCEL,)),
+    for name, given, only in (
+        ("delimiter", file.delimiter != COMMA, CSV),
+        ("sheet", file.sheet is not None, EXCEL),
     ):
-        if given and kind not in kinds:
+        if given and kind != only:
             raise InvalidInput(
-                f"{file}: --{name} is for {' and '.join(kinds)} files, and this is {article} "
-                f"{kind} file"
+                f"{file}: --{name} is for {only} files, and this is {article} {kind} file"
             )
-    if kind == CSV and not (file.is_utf8 or is_one_byte(file.encoding)):
-        raise InvalidInput(
-            f"{file}: --encoding {file.encoding} has letters of several bytes, and one byte could "
-            f"change other rows; {SAVE_AS_UTF8}"
-        )
 
 
 def _file(file: TableFile, system: fs.FileSystem, path: str, label: str) -> Part:
@@ -437,7 +429,7 @@ def _file(file: TableFile, system: fs.FileSystem, path: str, label: str) -> Part
         elif kind == IPC:
             part = _ipc_part(system, path, label)
         elif kind == STAT:
-            part = stat_part(path, label, None if file.is_utf8 else file.encoding)
+            part = stat_part(path, label)
         else:
             part = excel_part(path, label, file.sheet)
     except InvalidInput:
@@ -453,7 +445,6 @@ def _csv_part(file: TableFile, system: fs.FileSystem, path: str, label: str) -> 
         lambda: system.open_input_file(path),
         compressed=path.lower().endswith(".gz"),
         delimiter=file.delimiter,
-        encoding=file.encoding,
     )
     if not any(rows.header):
         raise InvalidInput(f"{label}: the file is empty, or its first line is no header")

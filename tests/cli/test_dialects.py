@@ -24,12 +24,12 @@ QUESTION = ("--target", "y", "--epsilon", "3")
 def as_csv(table: Columns, path: Path) -> Path:
     rows = [[" " + name for name in table], *zip(*table.values(), strict=True)]
     lines = ["\t".join("" if v is None else str(v) for v in row) for row in rows]
-    path.write_bytes("\r".join(lines).encode("cp1252"))
+    path.write_bytes("\r".join(lines).encode())
     return path
 
 
 KINDS: dict[str, tuple[Callable[[Columns, Path], Path], tuple[str, ...]]] = {
-    ".csv": (as_csv, ("--delimiter", "tab", "--encoding", "cp1252")),
+    ".csv": (as_csv, ("--delimiter", "tab")),
     **{ending: (write, ()) for ending, write in WRITERS.items()},
 }
 
@@ -64,12 +64,12 @@ def test_from_every_file_to_a_prediction(ending: str, run: Run, schema: Path) ->
 
 
 def test_an_instance_file_says_how_a_table_is_written(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("größe\ty\n1\t2\n3\t1\n", encoding="cp1252")
+    (tmp_path / "t.csv").write_text("größe\ty\n1\t2\n3\t1\n", encoding="utf-8")
     text = "[instance]\nsupport_size = 1\n" + "".join(
         f"{name} = 1.0\n" for name in ("x_bound", "y_bound", "coef_bound", "ridge")
     )
     text += '[data]\nsource = "table"\npath = "t.csv"\ntarget = "y"\n'
-    text += 'delimiter = "\\t"\nencoding = "cp1252"\n'
+    text += 'delimiter = "\\t"\n'
     (tmp_path / "i.toml").write_text(text)
     assert load_instance(tmp_path / "i.toml").feature_names == ("größe",)
     assert run("release", tmp_path / "i.toml", "--epsilon", "1").code == 0

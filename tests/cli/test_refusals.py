@@ -95,7 +95,6 @@ REFUSED: dict[str, dict[str, str | tuple[str, ...]]] = {
         "describe stay.json": "must end in",
         "describe data.csv --sheet a": "--sheet is for Excel files",
         "describe data.csv --delimiter ab": "--delimiter must be one character",
-        "describe data.csv --encoding 'x y'": "--encoding: no encoding of texts",
         "schema": "Missing command",
         "schema begin": "No such command",
         "schema confirm proposed.json": "give --yes",

@@ -107,17 +107,6 @@ def test_bytes_that_are_no_letters_are_a_value_in_no_list(ending: str, tmp_path:
         np.testing.assert_array_equal(after, before)
 
 
-def test_an_encoding_takes_the_place_of_the_one_of_the_file(tmp_path: Path) -> None:
-    table = columns(40)
-    table["sex"] = ["e#" if cell == "é" else cell for cell in table["sex"]]
-    stored = WRITERS[".sav"](table, tmp_path / "t.sav")
-    stored.write_bytes(stored.read_bytes().replace(b"e#", b"\xe9 "))
-    found = map_table(TableFile(stored, encoding="latin-1"), SCHEMA, target="y").X
-    expected = map_table(as_parquet(columns(40), tmp_path / "t.parquet"), SCHEMA, target="y").X
-    np.testing.assert_array_equal(found, expected)
-    assert (expected != map_table(stored, SCHEMA, target="y").X).any()
-
-
 def test_names_and_texts_in_any_language(tmp_path: Path) -> None:
     name = "größe"
     cells = pd.DataFrame({name: ["é" * 120, "年", "x"], "y": [0.0, 0.5, 1.0]})
