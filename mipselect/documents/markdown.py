@@ -6,7 +6,6 @@ whatever Markdown would read as more, so that HTML, which is made of it, has non
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -25,13 +24,6 @@ FIRST = re.compile(r"^(\d*)([#+=.)-])")
 
 WRAPPED = re.compile(r"(?<!\n)\n(?![\n|>#-])")
 """Ends of lines within a paragraph of a template."""
-
-WIDTH = 41
-"""Characters of a row of a plot."""
-
-MARGIN = 0.05
-"""Share of the span of a plot that is left free at both ends."""
-
 
 ARCHIVES = {"arXiv": "https://arxiv.org/abs/", "doi": "https://doi.org/"}
 
@@ -52,21 +44,6 @@ class Cited:
         """Address of the link."""
         archive, _, name = self.words.partition(":")
         return self.elsewhere or f"{ARCHIVES[archive]}{name}"
-
-
-@dataclass(frozen=True)
-class PlotRow:
-    """A point with its interval, and a label before and a note behind it.
-
-    `value` is None where there is nothing to draw, `low` and `high` are without an interval, and
-    infinite where an end is open.
-    """
-
-    label: str
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    note: str = ""
 
 
 def letters(text: str) -> Markup:
@@ -102,30 +79,6 @@ def table(
     marks = ["---:" if title in numbers else "---" for title in titles]
     cells = [map(letters, titles), marks, *(map(letters, row) for row in rows)]
     return Markup("\n".join(f"| {' | '.join(row)} |" for row in cells))
-
-
-def plot(rows: Sequence[PlotRow], axis: str) -> Markup:
-    """Draw points with intervals beside a bar at 0 in characters, on one axis."""
-    numbers = [0.0, *(x for row in rows for x in (row.value, row.low, row.high) if x is not None)]
-    shown = [x for x in numbers if math.isfinite(x)]
-    margin = MARGIN * (max(shown) - min(shown)) or 1.0
-    low, high = min(shown) - margin, max(shown) + margin
-
-    def cell(number: float) -> int:
-        within = min(max(number, low), high)
-        return min(int(WIDTH * (within - low) / (high - low)), WIDTH - 1)
-
-    lines = [f"| {letters(axis)} |  |  |", "| --- | --- | --- |"]
-    for row in rows:
-        cells = ["·"] * WIDTH
-        if row.value is not None and row.low is not None and row.high is not None:
-            first, last = cell(row.low), cell(row.high)
-            cells[first : last + 1] = "─" * (last + 1 - first)
-        cells[cell(0.0)] = "┊"
-        if row.value is not None:
-            cells[cell(row.value)] = "●"
-        lines.append(f"| {letters(row.label)} | `{''.join(cells)}` | {letters(row.note)} |")
-    return Markup("\n".join(lines))
 
 
 def filled(template: str, **values: Any) -> str:
@@ -164,6 +117,6 @@ def _templates() -> Any:
         lstrip_blocks=True,
     )
     environment.globals |= {
-        each.__name__: each for each in (alert, bullets, letters, paragraph, plot, table)
+        each.__name__: each for each in (alert, bullets, letters, paragraph, table)
     }
     return environment

@@ -135,19 +135,10 @@ class ShareInBin:
 
     def __str__(self) -> str:
         value = "unknown" if self.share.value is None else f"{in_percent(self.share.value)} %"
-        return (
-            f"{self.rows}: {value} in [{in_percent(self.share.low)}, {in_percent(self.share.high)}]"
+        rows = (
+            f"of rows with a probability of {in_percent(self.lower)} to {in_percent(self.upper)} %"
         )
-
-    @property
-    def rows(self) -> str:
-        """Say which rows are in the bin."""
-        return f"of rows with a probability of {self.probabilities}"
-
-    @property
-    def probabilities(self) -> str:
-        """Write the ends of the bin in percent."""
-        return f"{in_percent(self.lower)} to {in_percent(self.upper)} %"
+        return f"{rows}: {value} in [{in_percent(self.share.low)}, {in_percent(self.share.high)}]"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -130,10 +130,6 @@ class ReleaseReport:
 
     def markdown(self) -> str:
         """Return the report as Markdown."""
-        results = None
-        if any(one.model is not None or one.quality is not None for one in self.releases):
-            # What reads tables takes long to import.
-            from mipselect.reports import results  # type: ignore[assignment]
         return filled(
             "release.md.jinja",
             report=self,
@@ -142,7 +138,6 @@ class ReleaseReport:
             deployed=[one for one in self.releases if one.method is not None and one.private],
             limit=limit,
             methods=methods,
-            results=results,
             joined=joined,
         )
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mipselect.documents.markdown import PlotRow
 from mipselect.errors import InvalidInput
 from mipselect.privacy import Guarantee, Release
 from mipselect.privacy.guarantee import ROW, amount, is_row
@@ -143,15 +142,11 @@ class ReportedRelease:
         return f"{plural(len(self.releases), 'random draw')}{fields}{each}{whence}."
 
     @property
-    def counts(self) -> list[PlotRow]:
-        """How many of several draws chose each field, most first."""
-        draws = len(self.releases)
+    def counts(self) -> list[tuple[str, str]]:
+        """How many of several draws chose each field, most first, as rows."""
         counts = Counter(name for names in self.fields_drawn for name in names)
-        shares = {name: 100.0 * count / draws for name, count in counts.most_common()}
-        return [
-            PlotRow(self.named(name), share, 0.0, share, f"{counts[name]} of {draws}")
-            for name, share in shares.items()
-        ]
+        draws = len(self.releases)
+        return [(self.named(name), f"{k} of {draws}") for name, k in counts.most_common()]
 
     @property
     def by_chance(self) -> str:
@@ -184,6 +179,27 @@ class ReportedRelease:
             return bool(self.releases)
         selection, then, _ = self.model.mechanism.partition(", then ")
         return bool(then) and selection != "all features"
+
+    @property
+    def model_in_words(self) -> dict[str, Any]:
+        """The fields and coefficients of the model, by the names in the template."""
+        # What reads tables takes long to import.
+        from mipselect.reports.results import model_in_words
+
+        assert self.model is not None
+        return model_in_words(self.model, self.titles)
+
+    @property
+    def measured(self) -> str:
+        """On which rows the quality was measured; "" without one."""
+        quality = self.quality if self.model is None else self.model.quality
+        if quality is None:
+            return ""
+        rows = "rows" if quality.rows is None else plural(quality.rows, "row")
+        if quality.share is None:
+            return f"Measured on {rows} of a table that was given for it."
+        kept = f"{100.0 * quality.share:.6g} %"
+        return f"Measured on {rows} that were kept apart from the fit ({kept})."
 
     @property
     def rows(self) -> int | None:

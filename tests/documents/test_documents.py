@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from pathlib import Path
 from typing import Any
@@ -10,16 +9,13 @@ from typing import Any
 import pytest
 
 from mipselect.documents.markdown import (
-    WIDTH,
     Cited,
-    PlotRow,
     alert,
     bullets,
     html_page,
     html_part,
     letters,
     paragraph,
-    plot,
     table,
 )
 from mipselect.privacy import Guarantee, Release
@@ -41,7 +37,6 @@ FACT = "Data curator"
 
 
 def of(text: str) -> list[str]:
-    rows = (PlotRow(text, 1.0, 0.5, 2.0, text), PlotRow(text, None))
     return [
         f"# {letters(text)}",
         f"## {letters(text)}",
@@ -49,7 +44,6 @@ def of(text: str) -> list[str]:
         alert(text),
         bullets((text, Cited(text, text, "https://doi.org/1"))),
         table((text, "n"), [(text, text)], numbers=("n",)),
-        plot(rows, text),
     ]
 
 
@@ -93,8 +87,7 @@ def test_no_text_leaves_its_place_in_html(text: str) -> None:
 def test_no_text_leaves_its_place_in_markdown(text: str) -> None:
     source = "\n\n".join(of(text))
     tables = markdown_tables(source)
-    assert [len(table) for table in tables] == [3, 4]
-    assert [len(table[0]) for table in tables] == [2, 3]
+    assert [(len(table), len(table[0])) for table in tables] == [(3, 2)]
     assert source.count("](https://doi.org/1)") == 1
     # Once backslashes and what they keep plain are gone, nothing that Markdown reads is left.
     bare = re.sub(r"\\.", "", source.replace("](https://doi.org/1)", ""))
@@ -105,43 +98,6 @@ def test_no_text_leaves_its_place_in_markdown(text: str) -> None:
     assert not re.match(r"\s*(-|\d+\.) ", paragraphs[2])
 
 
-ROWS = (
-    PlotRow("a", 2.0, 1.0, 3.0, "+2"),
-    PlotRow("b", -0.5, -1.0, 0.25),
-    PlotRow("outside", 4.0, 1.0, 3.0),
-    PlotRow("open", None, note="open"),
-    PlotRow("half", 1.0, -math.inf, 2.0),
-    PlotRow("point", 0.0),
-)
-
-
-def strips(rows: tuple[PlotRow, ...]) -> list[str]:
-    (found,) = markdown_tables(plot(rows, "change"))
-    return [row[1].strip("`") for row in found[2:]]
-
-
-def test_points_intervals_and_the_line_at_zero_are_where_they_belong() -> None:
-    drawn = strips(ROWS)
-    assert {len(strip) for strip in drawn} == {WIDTH}
-    (zero,) = {strip.index("┊") for strip in drawn if "●" not in strip}
-    assert {strip.index("┊") for strip in drawn[:5]} == {zero}
-    first, second, outside, nothing, half, point = drawn
-    assert zero < first.index("─") < first.index("●") < first.rindex("─")
-    assert second.index("─") < second.index("●") < zero < second.rindex("─")
-    assert outside.index("●") > outside.rindex("─")
-    assert set(nothing) == {"·", "┊"}
-    assert half[0] == "─"
-    assert (point.index("●"), set(point)) == (zero, {"·", "●"})
-
-
-@pytest.mark.parametrize("value", [5.0, -5.0, 0.0])
-def test_zero_is_on_the_axis_of_points_far_from_it(value: float) -> None:
-    (strip,) = strips((PlotRow("a", value),))
-    place, middle = strip.index("●"), WIDTH // 2
-    assert place == middle if value == 0.0 else (place > middle) == (value > 0.0)
-    assert value == 0.0 or 0 < strip.index("┊") < WIDTH - 1
-
-
 NAMES = ("systolic_blood_pressure_at_admission", "hospitalIdentificationNumber", "age")
 TITLES = ("fine", "missing", "below minimum", "above maximum", "in no list", "unreadable")
 
@@ -150,7 +106,7 @@ def test_a_page_is_as_wide_as_the_screen(tmp_path: Path, chromium: Any) -> None:
     """Columns of a wide table ran off the edge of a phone."""
     rows = [(name, "2,850 (95.0 %)", *[""] * 3, "115 (3.8 %)", "1") for name in NAMES]
     page = tmp_path / "check.html"
-    page.write_text(html_page("t", [table(("field", *TITLES), rows, TITLES), plot(ROWS, "x")]))
+    page.write_text(html_page("t", [table(("field", *TITLES), rows, TITLES)]))
     for size in SIZES:
         resize(chromium, size)
         chromium.get(page.as_uri())

@@ -27,7 +27,6 @@ from mipselect.quality.draw import (
     r2_of_numbers,
     ratio_interval,
 )
-from mipselect.reports.results import calibration
 
 REPLACE = "replace-one"
 MUCH = Fraction(10**9)
@@ -225,7 +224,6 @@ def test_bins_of_a_rare_class_can_be_told_apart() -> None:
     ]
     rare = replace(quality(), bins=tuple(shares))
     assert "of rows with a probability of 0.67 to 0.99 %" in rare._repr_html_()
-    assert calibration(rare)[1] == ("0.67 to 0.99 %", "0.71 %", "0.49 to 0.98 %")
 
 
 def test_a_quality_survives_json_and_says_what_it_knows() -> None:
