@@ -16,8 +16,8 @@ from mipselect import ExponentialMechanism, Instance, Ledger
 from mipselect.errors import BoundViolated, InvalidInput, NotCertified
 from mipselect.mechanisms.supports import exact as module
 from mipselect.mechanisms.supports import rejection_sampler
-from mipselect.search.soft.least_squares import SquaredFamily
 from mipselect.search.soft.partition import Partition
+from mipselect.search.soft.spaces import LeastSquaresSpace
 from tests.support.designs import of_classes
 from tests.support.enumeration import frequencies_agree
 from tests.support.soft_draws import Judged, hostile
@@ -110,14 +110,15 @@ def test_intervals_hold_and_narrow_as_cells_are_refined(loss: str) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_a_bound_that_is_too_tight_is_caught(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A value a little lower than its bound says: an error that names the cell, and no draw."""
-    floors = SquaredFamily.floors
+    bounds = LeastSquaresSpace.bounds
 
-    def wrong(family: SquaredFamily) -> Any:
-        return [replace(bound, constant=bound.constant - 1e-3) for bound in floors(family)]
+    def wrong(space: LeastSquaresSpace, node: Any) -> Any:
+        found = bounds(space, node)
+        floors = [replace(bound, constant=bound.constant - 1e-3) for bound in found.floors]
+        return replace(found, floors=floors, expanded=lambda _: None)
 
     instance = correlated(6, 3, seed=seed)
-    monkeypatch.setattr(SquaredFamily, "floors", wrong)
-    monkeypatch.setattr(SquaredFamily, "expanded", lambda *_: None)
+    monkeypatch.setattr(LeastSquaresSpace, "bounds", wrong)
     judged = Judged(instance, 50.0)
     source = random.Random(seed)
     with pytest.raises(BoundViolated, match=r"bound of its cell \d+ by a factor exp\("):

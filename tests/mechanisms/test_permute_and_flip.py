@@ -27,8 +27,7 @@ from mipselect.mechanisms.supports.permute_and_flip import (
     FlippedWeights,
 )
 from mipselect.privacy.randomness import IntegerWeights
-from mipselect.search.soft.partition import Partition
-from mipselect.search.soft.totals import LargestWeight
+from mipselect.search.soft.partition import LargestWeight, Partition
 from tests.mechanisms.test_exact_draws import correlated
 from tests.support.designs import LOSSES, of_classes, random_instance, random_loss_instance
 from tests.support.enumeration import frequencies_agree

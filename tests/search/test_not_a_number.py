@@ -43,10 +43,8 @@ from mipselect.search.least_squares.root_cuts import bound_on_changes, lean_cut,
 from mipselect.search.neighbourhood import Engine
 from mipselect.search.node import Node
 from mipselect.search.progress import Run
-from mipselect.search.soft.cells import Cell, LogWeight, parts_of, tight
-from mipselect.search.soft.least_squares import SquaredFamily
-from mipselect.search.soft.partition import Partition
-from mipselect.search.soft.totals import Totals
+from mipselect.search.soft.partition import Cell, LogWeight, Partition, parts_of, tight
+from mipselect.search.soft.spaces import Bounds, squared_bounds
 from mipselect.search.strategies import Strategy
 from mipselect.search.tree import TreeSearch
 from mipselect.search.tuning import TUNING
@@ -336,79 +334,59 @@ TARGET = LogWeight(1.0, 0.0, dict.fromkeys(range(10), 0.0), np.zeros(10))
 NOTHING = ModularBound(0.0, np.zeros(7))
 
 
+def spoilt_bounds(node: Node, floor: ModularBound, bad: float = math.nan) -> Bounds:
+    """A node with this bound; its guess and what is around centres are no numbers."""
+    L = len(node.live)
+    around = ModularBound(bad, np.full(L, bad))
+    return Bounds([floor], ModularBound(bad, np.zeros(L)), lambda _: around)
+
+
 @dataclass(frozen=True)
-class SpoiltFamily:
-    """A family with these bounds; those around its centres are no numbers."""
-
-    live: np.ndarray
-    bounds: list[ModularBound]
-    bad: float = math.nan
-    size: int = 2
-    exact: bool = False
-
-    @property
-    def node(self) -> Node:
-        return Node(np.arange(0), self.size, self.live)
-
-    def floors(self) -> list[ModularBound]:
-        return self.bounds
-
-    def guess(self) -> ModularBound:
-        return ModularBound(self.bad, np.zeros(len(self.live)))
-
-    def expanded(self, inclusion: np.ndarray) -> ModularBound:
-        return ModularBound(self.bad, np.full(len(self.live), self.bad))
-
-
 class SpoiltSpace:
-    """Of one family, whose values are no numbers."""
+    """Seven features, of which values are no numbers."""
 
-    def __init__(self, family: SpoiltFamily) -> None:
-        self.family = family
+    bad: float
 
-    def root(self, size: int) -> SpoiltFamily:
-        return self.family
+    def root(self, size: int) -> Node:
+        return Node(np.arange(0), size, np.arange(7))
 
-    def families(self, cuts: list) -> list:
-        return [replace(self.family, live=cut.parent.node.live[cut.keep]) for cut in cuts]
+    def nodes(self, cuts: list) -> list[Node]:
+        return [cut.of(cut.parent) for cut in cuts]
 
-    def evaluated(self, family: object) -> None:
+    def bounds(self, node: Node) -> Bounds:
+        return spoilt_bounds(node, ModularBound(0.0, np.zeros(len(node.live))), self.bad)
+
+    def values(self, node: Node) -> None:
         return None
 
     def ceiling(self, node: Node) -> ModularBound:
-        return ModularBound(self.family.bad, np.full(len(node.live), self.family.bad))
+        return ModularBound(self.bad, np.full(len(node.live), self.bad))
 
 
 @pytest.mark.parametrize("field", FIELDS)
 def test_cells_of_least_squares(bad: float, field: str) -> None:
     for size in (1, 2, 3):
         sub = subproblem(size)
-        clean, wrong = (SquaredFamily(one, UniformCurvature(0.0)) for one in
-                        (sub, spoilt(sub, field, bad)))  # fmt: skip
-        nothing = tight(SpoiltFamily(clean.node.live, [NOTHING_OF_NINE], size=size), [], TARGET)
-        cell = tight(wrong, [], TARGET)
+        nothing = tight(sub, spoilt_bounds(sub, ModularBound(0.0, np.zeros(9))), [], TARGET)
+        wrong = spoilt(sub, field, bad)
+        cell = tight(wrong, squared_bounds(wrong, UniformCurvature(0.0)), [], TARGET)
         assert math.isfinite(cell.log_upper)
         if not (field == "whitened" and size == 1):
             assert cell.log_upper >= nothing.log_upper - 1e-9
 
 
-NOTHING_OF_NINE = ModularBound(0.0, np.zeros(9))
-
-
 def test_cells_and_totals(bad: float) -> None:
-    live = np.arange(7)
-    whole = tight(SpoiltFamily(live, [NOTHING], bad), [], TARGET)
+    space = SpoiltSpace(bad)
+    node = space.root(2)
+    whole = tight(node, space.bounds(node), [], TARGET)
     assert whole.log_upper == pytest.approx(math.log(21))
     assert whole.log_guess <= whole.log_upper
-    inherited = tight(SpoiltFamily(live, [ModularBound(bad, np.zeros(7))], bad), [NOTHING], TARGET)
-    assert inherited.log_upper == whole.log_upper
-    family = SpoiltFamily(live, [NOTHING], bad)
-    assert all(type(part) is Cell for part in parts_of(whole, SpoiltSpace(family), TARGET))
-    assert np.logaddexp.reduce(
-        [part.log_upper for part in parts_of(whole, SpoiltSpace(family), TARGET)]
-    ) == pytest.approx(math.log(21))
-    partition = Partition(SpoiltSpace(family), TARGET, [2], lambda: None)
-    totals = Totals(partition, SpoiltSpace(family), 0.0)
-    low, high = totals.whole()
+    own = spoilt_bounds(node, ModularBound(bad, np.zeros(7)), bad)
+    assert tight(node, own, [NOTHING], TARGET).log_upper == whole.log_upper
+    parts = parts_of(whole, space, TARGET)
+    assert all(type(part) is Cell for part in parts)
+    total = np.logaddexp.reduce([part.log_upper for part in parts])
+    assert total == pytest.approx(math.log(21))
+    low, high = Partition(space, TARGET, [2], lambda: None).log_total(0.0)
     assert low == -math.inf
     assert high >= math.log(21)

@@ -36,9 +36,8 @@ from mipselect.search.least_squares.near_columns import LiveSets, near_columns
 from mipselect.search.least_squares.node import SquaredNode, gains_alone, squared_node
 from mipselect.search.neighbourhood import Engine
 from mipselect.search.soft import partition
-from mipselect.search.soft.cells import Family, Origin
-from mipselect.search.soft.least_squares import LeastSquaresSpace
 from mipselect.search.soft.polynomials import subset_law
+from mipselect.search.soft.spaces import Cut, LeastSquaresSpace
 from mipselect.search.tuning import TUNING
 from tests.soak.exact_values import DIGITS
 from tests.support.designs import SINGULAR, least_ridge, of_singular
@@ -597,17 +596,18 @@ def test_bounds_of_cells_hold_at_every_support(kind: int, ridge: float) -> None:
     }
     space = LeastSquaresSpace(problem, 0.0, 3, lambda: None)
 
-    def children(family: Family) -> list[Family]:
-        every = np.arange(len(family.node.live))
-        return space.families([Origin(family, j, np.delete(every, j)) for j in every.tolist()])
+    def children(node: SquaredNode) -> list[SquaredNode]:
+        every = np.arange(len(node.live))
+        return space.nodes([Cut(node, j, np.delete(every, j)) for j in every.tolist()])
 
     roots = [space.root(size) for size in (1, 2, 3)]
     below = [child for root in roots[1:] for child in children(root)]
-    grandchildren = [one for child in below if child.node.size == 2 for one in children(child)]
-    for family in (*roots, *below, *grandchildren):
-        sub, found = family.node, list(family.floors())
+    grandchildren = [one for child in below if child.size == 2 for one in children(child)]
+    for sub in (*roots, *below, *grandchildren):
+        known = space.bounds(sub)
+        found = list(known.floors)
         for _ in range(4):
-            found.append(family.expanded(rng.choice([1e-3, 0.011, 0.3, 0.99, 1.0], len(sub.live))))
+            found.append(known.expanded(rng.choice([1e-3, 0.011, 0.3, 0.99, 1.0], len(sub.live))))
         for bound in filter(None, found):
             for at in map(list, itertools.combinations(range(len(sub.live)), sub.size)):
                 low = -bound.constant - float(bound.terms[at].sum())

@@ -24,7 +24,7 @@ from mipselect.mechanisms.supports.law import Prior, Rate
 from mipselect.privacy.randomness import coin, rising_index
 from mipselect.restricted.prepared import PreparedLoss
 from mipselect.search.progress import ProgressCallback, Run, TimeUp
-from mipselect.search.soft import LogWeight, Partition, Totals, space_of
+from mipselect.search.soft import LogWeight, Partition, space_of
 
 
 class Race(Protocol):
@@ -56,8 +56,6 @@ class Cells:
     ----------
     partition : Partition
         Cells with bounds on the weights, which are refined as time goes on.
-    totals : Totals
-        Their sums.
     allowance : float
         How far the log of a weight may be above the bound of its cell.
     log_weight : callable
@@ -65,7 +63,6 @@ class Cells:
     """
 
     partition: Partition
-    totals: Totals
     allowance: float
     log_weight: Callable[[IntArray], float]
 
@@ -89,7 +86,7 @@ class ProportionalCells:
     """
 
     def __init__(self, cells: Cells) -> None:
-        self._cells, self._totals = cells, cells.totals
+        self._cells = cells
 
     def race(self) -> Race:
         """See `CellLaw`."""
@@ -97,8 +94,8 @@ class ProportionalCells:
 
     def log_probability(self, support: IntArray) -> Interval:
         """See `CellLaw`."""
-        log_weight, (low, high) = self._cells.log_weight(support), self._totals.whole()
-        slack = self._cells.allowance + self._totals.slack
+        log_weight, slack = self._cells.log_weight(support), self._cells.allowance
+        low, high = self._cells.partition.log_total(slack)
         return Interval(log_weight - slack - high, min(log_weight + slack - low, 0.0))
 
 
@@ -160,14 +157,13 @@ class SoftDraws:
         self.tries = self.accepted = 0
         run = self._begin("cells")
         try:
-            self._space, reference = space_of(problem, prior.sizes[-1], run)
+            space, reference = space_of(problem, prior.sizes[-1], run)
             self._target = LogWeight(rate.rate, reference, prior.log_sizes, prior.log_features)
-            self._partition = Partition(self._space, self._target, prior.sizes, self._tick)
+            self._partition = Partition(space, self._target, prior.sizes, self._tick)
             self._refine_at_first(run, steps_before)
         except TimeUp as stop:
             raise self._refusal() from stop
-        totals = Totals(self._partition, self._space, rate.allowance)
-        self._law = law(Cells(self._partition, totals, rate.allowance, self._log_weight))
+        self._law = law(Cells(self._partition, rate.allowance, self._log_weight))
 
     @property
     def acceptance(self) -> float:
