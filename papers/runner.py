@@ -21,13 +21,10 @@ from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
-from mipselect.cli.extension import (
-    Interrupted,
-    Spinner,
-    regular_file,
-    say,
-    unreadable,
-)
+from mipselect.cli.output import Interrupted
+from mipselect.cli.progress import Spinner
+from mipselect.cli.start import say
+from mipselect.disk import regular_file, unreadable
 from mipselect.errors import InvalidInput, MipselectError
 
 from .experiment import DataSeed, Reading, Recipe

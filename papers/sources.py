@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mipselect.cli.extension import regular_file, unreadable
+from mipselect.disk import regular_file, unreadable
 from mipselect.errors import InvalidInput
 
 FloatArray = NDArray[np.floating[Any]]

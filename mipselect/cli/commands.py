@@ -23,6 +23,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
 from mipselect.cli.declared import DeclaredOption, call, declared_of
+from mipselect.cli.options import PARSED
 from mipselect.cli.output import Interrupted
 from mipselect.cli.start import Interruptions, abandon, say
 from mipselect.disk import read_toml
@@ -192,10 +193,9 @@ KINDS: Mapping[str, type] = {"int": int, "float": float, "bool": bool}
 def options_of_method(
     declared: Sequence[DeclaredOption], words: Sequence[str]
 ) -> list[DeclaredOption]:
-    """Return the options that the method named in words has beyond those that are declared.
+    """Return the options of the method named in words, which the selector declares.
 
-    So a selector that declares an option of the command line is all that the option needs. Where
-    an option is of another method it is taken too, for `method_asked_for` to say of which.
+    An option of another method is taken too, for `method_asked_for` to say of which.
     """
     known = {option.name: option.choices for option in declared}
     if known.get("--method") is not BY_NAME:
@@ -208,20 +208,21 @@ def options_of_method(
     if foreign - {NO_PROJECT.name} and not foreign & set(HELP["help_option_names"]):
         others = {option.name: option for name in BY_NAME for option in _flagged(name)}
         found |= {name: others[name] for name in foreign & set(others)}
-    return [option for name, option in found.items() if name not in known]
+    return list(found.values())
 
 
 def _flagged(method: str) -> Iterator[DeclaredOption]:
     """Yield the options of a method, each with the first sentence that its parameter has."""
     for about in parameters_of(BY_NAME[method]).values():
         if about.flag is not None:
+            metavar = PARSED[about.flag][1] if about.flag in PARSED else None
             words = {
                 "help": re.split(r"(?<=\.) ", about.meaning)[0],
-                "metavar": None,
+                "metavar": metavar or "|".join(re.findall('"(.+?)"', about.kind)) or None,
                 "rich_help_panel": f"Of {method}",
             }
-            kind = KINDS.get(about.kind.partition(",")[0], str) | None
-            yield DeclaredOption(about.flag, words, annotation=kind)
+            kind = str if metavar else KINDS.get(about.kind.partition(",")[0], str)
+            yield DeclaredOption(about.flag, words, annotation=kind | None)
 
 
 def from_file(command: str, words: Sequence[str]) -> list[tuple[str, ...]]:
@@ -231,7 +232,7 @@ def from_file(command: str, words: Sequence[str]) -> list[tuple[str, ...]]:
     if not {NO_PROJECT.name, *HELP["help_option_names"]}.isdisjoint(words):
         return []
     (run,), section, found = runs_of(command), _section(command), []
-    asked = [*words, f"--method={section.get('method', '')}"]
+    asked = [*words, f"--method={section.get('method', '')}", *(f"--{key}" for key in section)]
     declared = [*declared_of(run), *options_of_method(declared_of(run), asked)]
     known = {option.name: option for option in declared}
     names = [name.removeprefix("--") for name in known if name.startswith("--")]

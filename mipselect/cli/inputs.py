@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mipselect.cli.declared import refuse
-from mipselect.cli.options import parse_sizes, stated
+from mipselect.cli.options import stated
 from mipselect.cli.table_options import SourceOptions
 from mipselect.errors import InvalidInput, about
 from mipselect.problem.descriptions import Expected, expected, files_of
@@ -47,14 +47,14 @@ class ProblemSource:
     ranges: str = ""
 
 
-def asked_of(source: SourceOptions, sizes: str | None) -> ProblemSource:
+def asked_of(source: SourceOptions, sizes: Sequence[int] | None) -> ProblemSource:
     """Choose moments where the instance ends in .npz, else an instance, which has its own question.
 
     Parameters
     ----------
     source : SourceOptions
-    sizes : str, optional
-        From the method's options; the largest size takes the place of a support size.
+    sizes : sequence of int, optional
+        Of the method; the largest takes the place of a support size.
     """
     instance, moments = source.instance, source.moments
     if not instance.endswith(ENDING):
@@ -74,7 +74,7 @@ def asked_of(source: SourceOptions, sizes: str | None) -> ProblemSource:
             "privately"
         )
     # A default coef_bound is that of the largest size.
-    size = parse_sizes(sizes)[-1] if support_size is None else support_size  # type: ignore[arg-type]
+    size = support_size if sizes is None else max(sizes)
     question = {**moments.question.keywords, **stated(**asdict(moments.regularisation))}
     path, settings = Path(instance), {"support_size": size, **question}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -27,7 +27,6 @@ ONE_SWAP: Literal["one-swap"] = "one-swap"
 
 SEARCH_PANEL = "Search"
 PRIVACY_PANEL = "Privacy"
-METHOD_PANEL = "Of some methods"
 
 METHODS_IN_WORDS = (
     "permute-and-flip and exponential draw exactly from all supports, the first closer to the best "
@@ -64,12 +63,9 @@ class SearchArguments:
 
     def settings(self) -> SearchSettings:
         """Check what can be checked without data; raise `InvalidInput` naming the option."""
-        from mipselect.backends.discovery import NATIVE, solver_by_name
         from mipselect.search.options import SearchSettings
 
-        if self.solver not in (AUTO, NATIVE):
-            with about("--solver"):
-                solver_by_name(self.solver)
+        check_solver(self.solver)
         if self.tolerance is not None:
             checked_tolerance(self.tolerance, "--tolerance")
         if self.time_limit is not None:
@@ -108,47 +104,11 @@ class ChargeOptions:
 
 
 @options
-class MethodOptions:
-    """Options of methods; which method knows which, its parameters say by their flags.
-
-    Those of one method alone are `further`: the command line asks the method for them.
-    """
-
-    PANEL = METHOD_PANEL
-
-    relation: str | None = option(
-        "--relation",
-        "For sis, kendall and sample-aggregate: what ε is stated under; under add-remove the "
-        "number of rows is private too.",
-        metavar="replace-one|add-remove",
-        show_default="replace-one",
-        panel=PRIVACY_PANEL,
-    )
-    delta: float | None = option(
-        "--delta",
-        "For mcmc (1e-6 if not given), and for mistakes with --test-epsilon: δ of one draw.",
-        panel=PRIVACY_PANEL,
-    )
-    sizes: str | None = option(
-        "--sizes",
-        "For permute-and-flip and exponential: public sizes, such as 1-8 or 1,3,5; one is drawn "
-        "with the support, at no further ε.",
-        metavar="S-S|S,S,...",
-        show_default="one size",
-    )
-    complexity: float | None = option(
-        "--complexity",
-        "For --sizes: without data all supports of size s together weigh p^(-As), A ≥ 0.",
-        metavar="A",
-        show_default="1",
-    )
-    search: SearchArguments = group(SearchArguments)
-    further: Mapping[str, Any] = field(default_factory=dict)
-
-
-@options
 class SupportDrawOptions:
-    """Draws of supports, each at the same ε: a method, and the ledger that it is charged to."""
+    """Draws of supports, each at the same ε: a method, and the ledger that it is charged to.
+
+    What a method takes is `further`: the command line asks the method for its options.
+    """
 
     PANEL = PRIVACY_PANEL
 
@@ -165,12 +125,21 @@ class SupportDrawOptions:
         "--draws", "Independent draws; K draws cost K times as much.", default=1, metavar="K"
     )
     charge: ChargeOptions = group(ChargeOptions, without=("--relation",))
-    of_the_method: MethodOptions = group(MethodOptions)
     dry_run: bool = option(
         "--dry-run",
         "State the problem, the cost and the guarantee; read no row and draw nothing.",
         default=False,
     )
+    further: Mapping[str, Any] = field(default_factory=dict)
+
+
+def check_solver(name: str) -> None:
+    """Raise `InvalidInput` for a solver that is not there."""
+    from mipselect.backends.discovery import NATIVE, solver_by_name
+
+    if name not in (AUTO, NATIVE):
+        with about("--solver"):
+            solver_by_name(name)
 
 
 def stated(**values: Any) -> dict[str, Any]:
@@ -214,6 +183,13 @@ def parse_sizes(text: str) -> tuple[int, ...]:
             raise InvalidInput(f"--sizes: a range rises, {last}-{first} and not {first}-{last}")
         sizes.update(range(first, last + 1))
     return tuple(sorted(sizes))
+
+
+PARSED: Mapping[str, tuple[Callable[[str], Any], str]] = {
+    "--sizes": (parse_sizes, "S-S|S,S,..."),
+    "--pool-size": (parse_pool_size, "R|one-swap|all"),
+}
+"""Options of methods whose text stands for something else, with what it may look like."""
 
 
 def option_named(field: str) -> str:

@@ -51,8 +51,9 @@ def release(arguments: ReleaseArguments) -> None:
     """
     from mipselect.cli.inputs import asked_of
     from mipselect.cli.releasing import plan_draws
+    from mipselect.selectors.exact_draws import asked_sizes
 
     drawing, instance = arguments.drawing, arguments.source.instance
     plan = plan_draws(drawing, instance, {"command": "release", "instance": instance})
-    given = asked_of(arguments.source, drawing.of_the_method.sizes)
+    given = asked_of(arguments.source, asked_sizes(plan.method))
     plan.deliver(given, arguments.delivery, dry_run=drawing.dry_run)

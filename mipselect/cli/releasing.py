@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,13 +23,7 @@ from mipselect.cli.charging import (
     opened,
     warnings,
 )
-from mipselect.cli.declared import given
-from mipselect.cli.options import (
-    MethodOptions,
-    SupportDrawOptions,
-    parse_pool_size,
-    parse_sizes,
-)
+from mipselect.cli.options import AUTO, PARSED, SupportDrawOptions, check_solver, stated
 from mipselect.cli.output import (
     NOT_PRIVATE,
     Delivery,
@@ -368,18 +362,10 @@ def check_sizes(method: PrivateSelector, p: int, title: str) -> None:
         checked_integer(sizes[-1], f"{title}: the largest of --sizes", 1, p)
 
 
-PARSED: Mapping[str, Callable[[str], Any]] = {
-    "--sizes": parse_sizes,
-    "--pool-size": parse_pool_size,
-}
-"""Options whose text stands for something else."""
-
-
-def method_asked_for(name: str, epsilon: float, options: MethodOptions) -> PrivateSelector:
+def method_asked_for(name: str, epsilon: float, options: Mapping[str, Any]) -> PrivateSelector:
     """Make a method; raise `InvalidInput`, naming the option, for what is wrong or not its own."""
     checked_positive(epsilon, "--epsilon")
-    options.search.settings()
-    kind, chosen = BY_NAME[name], given(options)
+    kind, chosen = BY_NAME[name], stated(**options)
     flags = flags_of(kind)
     for option in chosen:
         if option not in flags:
@@ -387,11 +373,12 @@ def method_asked_for(name: str, epsilon: float, options: MethodOptions) -> Priva
             raise InvalidInput(
                 f"{option} does not apply to --method {name}, but to {', '.join(others)}"
             )
-    _require_sense(kind, chosen)
+    check_solver(chosen.get("--solver", AUTO))
     values = {
-        flags[option]: PARSED[option](value) if option in PARSED else value
+        flags[option]: PARSED[option][0](value) if option in PARSED else value
         for option, value in chosen.items()
     }
+    _require_sense(kind, values)
     if issubclass(kind, ScoreSelector):
         # An instance's number of rows is public unless it is said to be private.
         values.setdefault("relation", "replace-one")
@@ -406,15 +393,13 @@ def flags_of(kind: type[PrivateSelector]) -> dict[str, str]:
     return {about.flag: name for name, about in known if about.flag is not None}
 
 
-def _require_sense(kind: type[PrivateSelector], chosen: Mapping[str, Any]) -> None:
+def _require_sense(kind: type[PrivateSelector], values: Mapping[str, Any]) -> None:
     """Raise `InvalidInput` for an option that nothing would come of beside the others."""
-    no_pool = kind.name == "mistakes" and "--test-epsilon" not in chosen
-    if no_pool and "--pool-size" in chosen:
+    if kind.name == "mistakes" and "pool_size" in values and "test_epsilon" not in values:
         raise InvalidInput(
             "--pool-size (without --test-epsilon) does not apply to --method mistakes"
         )
-    one_size = "--sizes" not in chosen or len(parse_sizes(chosen["--sizes"])) == 1
-    if "--complexity" in chosen and one_size:
+    if "complexity" in values and len(values.get("sizes", ())) < 2:
         raise InvalidInput("--complexity is for a choice between sizes: give --sizes, such as 1-8")
 
 
@@ -443,7 +428,7 @@ def plan_draws(drawing: SupportDrawOptions, title: str, head: Mapping[str, Any])
         head=head,
         seed=drawing.charge.seed,
         ledger=ledger,
-        method=method_asked_for(name, drawing.epsilon, drawing.of_the_method),
+        method=method_asked_for(name, drawing.epsilon, drawing.further),
         draws=checked_integer(drawing.draws, "--draws", 1, MOST_DRAWS),
     )
     with about("--epsilon, --delta and --draws"):

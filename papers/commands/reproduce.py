@@ -13,21 +13,16 @@ from typing import Any
 
 from rich.console import Console
 
-from mipselect.cli.extension import (
+from mipselect.cli.declared import argument, command, group, option, options
+from mipselect.cli.output import (
     SENSITIVE,
     Delivery,
-    argument,
     banner,
     check_writable,
-    checked_integer,
-    command,
-    group,
     heading,
-    option,
-    options,
-    say,
     write_whole,
 )
+from mipselect.cli.start import say
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.pictures import (
     Panel,
@@ -36,6 +31,7 @@ from mipselect.pictures import (
     drawn,
     require_matplotlib,
 )
+from mipselect.validation import checked_integer
 
 from ..catalogue import EXPERIMENTS, experiment_named
 from ..claims import Finding

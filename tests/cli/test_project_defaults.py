@@ -89,7 +89,7 @@ def test_a_method_has_its_own_options(run: Run, project: Path) -> None:
     report = run("select", "data.csv", "--json").report
     assert (report["method"], report["top_k"]) == ("sis", "peeling")
     typed = run("select", "data.csv", "--method", "kendall", "--json")
-    assert "top-k is no option of select" in typed.err
+    assert "--top-k does not apply to --method kendall, but to sis" in typed.err
 
 
 def test_no_project_takes_nothing_from_the_file(

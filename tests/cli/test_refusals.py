@@ -131,9 +131,9 @@ REFUSED: dict[str, dict[str, str | tuple[str, ...]]] = {
     },
     "release diabetes --epsilon 1 --json": {
         "--draws 1_0": "'--draws': must be an integer, got '1_0'",
-        "--pool-size 1_0": "--pool-size must be an integer ≥ 1",
+        "--method top-r --pool-size 1_0": "--pool-size must be an integer ≥ 1",
         "--seed -1": "--seed must be an integer ≥ 0",
-        "--tolerance -0.1": "--tolerance must be a finite number ≥ 0",
+        "--method top-r --tolerance -0.1": "--tolerance must be a finite number ≥ 0",
         "--time-limit 0": "--time-limit must be a number of seconds > 0",
         "--output absent/answer.json": "the folder absent does not exist",
         "--complexity 1": "give --sizes, such as 1-8",

@@ -21,8 +21,7 @@ import pytest
 import mipselect
 from mipselect.cli import commands, output, start
 from mipselect.cli.commands import GROUP, OWN, known_commands, runs_of
-from mipselect.cli.declared import declared_of
-from mipselect.cli.extension import command, options, required
+from mipselect.cli.declared import command, declared_of, options, required
 from mipselect.cli.progress import Watch
 from mipselect.cli.start import WORDS, Interruptions
 from mipselect.problem.stored import load_problem, public_problem
