@@ -1,10 +1,8 @@
-"""Generators of the papers, and the data sets that come with scikit-learn."""
+"""Generators of the papers, and the diabetes data that come with scikit-learn."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,7 +11,7 @@ from mipselect.errors import InvalidInput
 from mipselect.parameters import completed_by
 from mipselect.validation import checked_integer, checked_number, checked_positive
 
-__all__ = ["bundled", "correlated_gaussian", "logistic_gaussian"]
+__all__ = ["correlated_gaussian", "diabetes", "logistic_gaussian"]
 
 
 def correlated_gaussian(
@@ -141,116 +139,33 @@ def check_recipe(n: int, p: int, rho: float, snr: float, support_size: int, seed
     checked_positive(snr, "snr")
 
 
-@dataclass(frozen=True)
-class BundledData:
-    """A data set that comes with scikit-learn.
+DIABETES_ROWS = 442
+DIABETES_FEATURES = ("age", "sex", "bmi", "bp", "s1", "s2", "s3", "s4", "s5", "s6")
+DIABETES_SHIFT = 150.0
+"""A round number inside the published range of the target, not its mean."""
 
-    Attributes
-    ----------
-    n : int
-        Number of rows, known without loading it.
-    names : tuple of str
-        Names of its features.
-    load : callable
-        Returns X and y.
+
+def diabetes() -> tuple[FloatArray, FloatArray]:
+    """Load the diabetes data that come with scikit-learn, in the order of `DIABETES_FEATURES`.
+
+    Returns
+    -------
+    X : ndarray of shape (442, 10)
+        Each feature centred and divided by √n times its standard deviation, so that a column has
+        length 1 and a typical entry is of size 1/√442 ≈ 0.048, without unit.
+    y : ndarray of shape (442,)
+        A measure of the progression of the disease one year later, in points from 25 to 346, minus
+        `DIABETES_SHIFT`: a model of it needs no intercept.
+
+    Examples
+    --------
+    >>> from mipselect.datasets import diabetes
+    >>> X, y = diabetes()
+    >>> X.shape, float(y.min()), float(y.max())
+    ((442, 10), -125.0, 196.0)
     """
-
-    n: int
-    names: tuple[str, ...]
-    load: Callable[[], tuple[FloatArray, FloatArray]]
-
-
-def _diabetes() -> tuple[FloatArray, FloatArray]:
     # Imported here because scikit-learn takes longer to import than the rest of the package.
     from sklearn.datasets import load_diabetes
 
     data = load_diabetes(scaled=True)
-    return data.data, data.target
-
-
-BREAST_CANCER_RANGES = {
-    "radius": (5.0, 30.0),
-    "texture": (10.0, 40.0),
-    "perimeter": (30.0, 190.0),
-    "area": (100.0, 2800.0),
-    "smoothness": (0.05, 0.15),
-    "compactness": (0.0, 0.35),
-    "concavity": (0.0, 0.4),
-    "concave points": (0.0, 0.2),
-    "symmetry": (0.1, 0.3),
-    "fractal dimension": (0.05, 0.1),
-}
-"""Round public ranges of the ten measurements: a radius in pixels, 2πr, πr², and ratios."""
-
-
-def _breast_cancer() -> tuple[FloatArray, FloatArray]:
-    from sklearn.datasets import load_breast_cancer
-
-    data = load_breast_cancer()
-    low, high = np.array(list(BREAST_CANCER_RANGES.values())).T
-    # Columns are the means, the standard errors and the worst values of the ten measurements.
-    lows = np.concatenate([low, np.zeros(10), low])
-    highs = np.concatenate([high, 0.1 * high, 1.5 * high])
-    X = (data.data - 0.5 * (lows + highs)) / (0.5 * (highs - lows))
-    return X, data.target
-
-
-BUNDLED = {
-    "diabetes": BundledData(
-        442, ("age", "sex", "bmi", "bp", "s1", "s2", "s3", "s4", "s5", "s6"), _diabetes
-    ),
-    "breast-cancer": BundledData(
-        569,
-        (
-            *(f"mean {name}" for name in BREAST_CANCER_RANGES),
-            *(f"{name} error" for name in BREAST_CANCER_RANGES),
-            *(f"worst {name}" for name in BREAST_CANCER_RANGES),
-        ),
-        _breast_cancer,
-    ),
-}
-
-
-def bundled(name: str) -> tuple[FloatArray, FloatArray, tuple[str, ...]]:
-    """Load a data set that comes with scikit-learn.
-
-    Parameters
-    ----------
-    name : str
-        "diabetes": n = 442 patients, p = 10 features (age, sex, bmi, bp, s1 to s6), each centred
-        and divided by √n times its standard deviation, so that a column has length 1 and a
-        typical entry is of size 1/√442 ≈ 0.048, without unit. The target is a measure of the
-        progression of the disease one year later, in points from 25 to 346.
-        "breast-cancer": n = 569 tumours, p = 30 features (mean, standard error and worst value
-        of ten measurements of cell nuclei). A public range of every feature is mapped onto
-        [-1, 1]: `BREAST_CANCER_RANGES` for the means, from zero to a tenth of its upper end for
-        the standard errors, and up to one and a half times its upper end for the worst values.
-        The target is 0 for malignant and 1 for benign.
-
-    Returns
-    -------
-    X : ndarray of shape (n, p)
-    y : ndarray of shape (n,)
-    feature_names : tuple of str
-
-    Raises
-    ------
-    InvalidInput
-        Where the name is unknown; the message lists the known ones.
-
-    Examples
-    --------
-    >>> from mipselect.datasets import bundled
-    >>> X, y, names = bundled("diabetes")
-    >>> X.shape, names[2]
-    ((442, 10), 'bmi')
-    """
-    known = bundled_data(name)
-    return *known.load(), known.names
-
-
-def bundled_data(name: str) -> BundledData:
-    """Return what is known of a data set before it is loaded; see `bundled`."""
-    if name not in BUNDLED:
-        raise InvalidInput(f"data set {name!r} is unknown; known: {', '.join(sorted(BUNDLED))}")
-    return BUNDLED[name]
+    return data.data, data.target - DIABETES_SHIFT

@@ -250,7 +250,7 @@ def print_table(
     console.print(table)
 
 
-BOUNDS = ("x_bound", "y_bound", "coef_bound", "ridge", "target_shift")
+BOUNDS = ("x_bound", "y_bound", "coef_bound", "ridge")
 """Bounds and scales of a problem, by the keys of `Problem.public`."""
 
 

@@ -243,7 +243,7 @@ def _checked(value: Any, name: str) -> int | float | str | tuple[float, ...]:
         return checked_name(value, name)
     numbers = [
         checked_number(each, name, "a finite number", lambda v: abs(v) <= 1e300)
-        for each in (value if isinstance(value, list) else [value])
+        for each in (value if isinstance(value, list) and value else [value])
     ]
     return tuple(numbers) if isinstance(value, list) else numbers[0]
 

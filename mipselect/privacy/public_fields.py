@@ -44,7 +44,6 @@ PUBLIC_FIELDS: Mapping[str, PublicField] = {
     "block_rows": PublicField(int, "rows of a block"),
     "partitions": PublicField(int, "partitions into blocks"),
     "sensitivity": PublicField(float, "sensitivity", of_the_rows=True),
-    "target_shift": PublicField(float, "subtracted from the target"),
     "target_scale": PublicField(float, "half the range of the target"),
     "target_offset": PublicField(float, "middle of the range of the target"),
     "pool_size": PublicField(int, "supports in the pool"),

@@ -24,10 +24,11 @@ import numpy as np
 
 from mipselect.arrays import FloatArray
 from mipselect.datasets import (
-    bundled,
-    bundled_data,
+    DIABETES_FEATURES,
+    DIABETES_ROWS,
     check_recipe,
     correlated_gaussian,
+    diabetes,
     logistic_gaussian,
 )
 from mipselect.disk import DAMAGE, read_toml, regular_file
@@ -136,17 +137,6 @@ def _npz_shape(path: Path) -> tuple[int, int]:
     return int(n), int(p)
 
 
-def shifted(y: FloatArray, shift: float) -> FloatArray:
-    """Subtract a public constant from the target: the model has no intercept."""
-    if shift == 0.0:
-        return y
-    with np.errstate(over="ignore"):
-        difference = y - float(shift)
-    if not np.isfinite(difference).all():
-        raise InvalidInput("(sensitive) the target minus target_shift is beyond all floats")
-    return difference
-
-
 def _recipe(draw: Callable[..., tuple[FloatArray, FloatArray]]) -> Source:
     """Make a synthetic source: its keys are the parameters of `draw`."""
 
@@ -178,29 +168,24 @@ def _head_of_table(data: Mapping[str, Any], folder: Path) -> Head:
     return None, len(names), names
 
 
-def _head_of_bundled(data: Mapping[str, Any], _: Path) -> Head:
-    known = bundled_data(data["name"])
-    return known.n, len(known.names), known.names
-
-
 SOURCES = {
     "table": Source(
         required={"path": TEXT, "target": TEXT},
-        optional={"features": TEXTS, "target_shift": FINITE, **WAYS},
+        optional={"features": TEXTS, **WAYS},
         load=_load_table,
         head=_head_of_table,
     ),
     "npz": Source(
         required={"path": TEXT},
-        optional={"target_shift": FINITE},
+        optional={},
         load=_load_npz,
         head=lambda data, folder: (*_npz_shape(folder / data["path"]), None),
     ),
     "sklearn": Source(
-        required={"name": TEXT},
-        optional={"target_shift": FINITE},
-        load=lambda data, _: bundled(data["name"]),
-        head=_head_of_bundled,
+        required={"name": Kind("'diabetes'", lambda value: value == "diabetes")},
+        optional={},
+        load=lambda _, __: (*diabetes(), DIABETES_FEATURES),
+        head=lambda _, __: (DIABETES_ROWS, len(DIABETES_FEATURES), DIABETES_FEATURES),
     ),
     "correlated-gaussian": _recipe(correlated_gaussian),
     "logistic-gaussian": _recipe(logistic_gaussian),

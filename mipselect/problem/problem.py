@@ -59,8 +59,6 @@ class Problem:
     weight_bound : float or None
         W: the loss of a row counts clip(v, 0, W)/W, v its survey weight; of a block the product
         over its rows. None where all count the same.
-    target_shift : float
-        Constant that was subtracted from the target.
     score : {"loss", "blocks", "block-r2"}
         Values of supports: losses of rows; least squares on blocks of rows, each normalised by
         itself, where all bounds of columns and target are 1, whatever their ranges are; or the
@@ -92,7 +90,6 @@ class Problem:
     classes: tuple[str, str] | None = None
     units: PublicMap | None = None
     weight_bound: float | None = None
-    target_shift: float = 0.0
     score: str = "loss"
     blocks: Blocks | None = None
 
@@ -356,7 +353,6 @@ class Problem:
             "coef_bound": self.coef_bound,
             "ridge": self.ridge,
             "loss": None if self.loss is None else self.loss.name,
-            "target_shift": self.target_shift,
             "features": list(self.feature_names),
             "n_features": self.n_features,
             **({} if of_loss else {"score": self.score, **blocks}),

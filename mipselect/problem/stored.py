@@ -14,7 +14,7 @@ from mipselect.errors import InvalidInput, about
 from mipselect.frames import numeric_matrix, numeric_vector
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.data import ClippedRows, ExactSums, Rows
-from mipselect.problem.descriptions import Description, Loaded, read_description, shifted
+from mipselect.problem.descriptions import Description, Loaded, read_description
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 
@@ -45,9 +45,8 @@ class StoredData:
         path: Path,
         arrays: Loaded,
         settings: Mapping[str, Any],
-        target_shift: float = 0.0,
     ) -> StoredData:
-        """Put arrays, with a public shift of y, under the problem that settings describe.
+        """Put arrays under the problem that settings describe.
 
         Raises
         ------
@@ -57,10 +56,7 @@ class StoredData:
         X, y, names = arrays
         with about(str(path)):
             matrix = numeric_matrix(X)[0]
-            problem = Problem.of_columns(
-                matrix.shape[1], names, target_shift=target_shift, **settings
-            )
-            y = shifted(y, target_shift)
+            problem = Problem.of_columns(matrix.shape[1], names, **settings)
         return cls(path, problem, Rows(problem.layout.ordered(matrix), y), settings)
 
     @classmethod
@@ -135,8 +131,7 @@ def stored_data(description: Description, **changes: Any) -> StoredData:
         raise InvalidInput(
             f"{path}: the data are too large for the memory here: {error}"
         ) from error
-    shift = data.get("target_shift", 0.0)
-    return StoredData.of_arrays(path, arrays, description.settings, shift)
+    return StoredData.of_arrays(path, arrays, description.settings)
 
 
 def public_problem(name_or_path: str | Path) -> tuple[Problem, int | None]:
@@ -151,8 +146,7 @@ def public_problem(name_or_path: str | Path) -> tuple[Problem, int | None]:
     data = description.data
     with about(str(description.path)):
         n, p, names = description.source.head(data, description.path.parent)
-        shift = data.get("target_shift", 0.0)
-        problem = Problem.of_columns(p, names, target_shift=shift, **description.settings)
+        problem = Problem.of_columns(p, names, **description.settings)
     return problem, n
 
 

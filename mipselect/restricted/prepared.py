@@ -73,7 +73,7 @@ class CertifiedLoss(PreparedLoss, Protocol):
     --------
     >>> from mipselect import load_instance
     >>> from mipselect.losses import CertifiedLoss
-    >>> isinstance(load_instance("breast-cancer").prepared, CertifiedLoss)
+    >>> isinstance(load_instance("diabetes-huber").prepared, CertifiedLoss)
     True
     """
 

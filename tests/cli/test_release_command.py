@@ -85,13 +85,12 @@ def test_nothing_sensitive_is_printed(run: Run) -> None:
 
 def test_a_release_says_what_is_public_about_it(run: Run, folder: Path) -> None:
     path = folder / "instance.toml"
-    path.write_text(path.read_text() + "target_shift = 0.25\n")
     default = ("release", path, "--epsilon", "1")
     arguments = (*default, "--method", "top-r")
     report = run(*arguments, "--solver", "highs", "--tolerance", "0.1", "--json").report
     known = {
         "n": 20, "p": 3, "support_size": 2, "number_of_supports": 3, "x_bound": 1.0, "y_bound": 1.0,
-        "coef_bound": 1.5, "ridge": 0.5, "loss": "squared", "target_shift": 0.25,
+        "coef_bound": 1.5, "ridge": 0.5, "loss": "squared",
         "features": ["a", "b", "c"], "sensitivity": load_instance(path).sensitivity, "pool_size": 3,
         "tolerance": 0.1, "mipselect": version("mipselect"), "sizes": None, "complexity": None,
         "solver": {"name": "highs", "version": solver_by_name("highs").status.version},
@@ -100,7 +99,7 @@ def test_a_release_says_what_is_public_about_it(run: Run, folder: Path) -> None:
     text = run(*arguments).out
     for fragment in (
         "rows: 20; columns: 3;", "features in a release: 2", "a, b, c",
-        "largest length of the coefficients: 1.5", "subtracted from the target: 0.25",
+        "largest length of the coefficients: 1.5",
         "supports in the pool: 3; tolerance, in units of the sensitivity: 1e-05;",
         f"solver: native {version('mipselect')}",
     ):  # fmt: skip

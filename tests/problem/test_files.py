@@ -9,13 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mipselect.datasets import BUNDLED, bundled, correlated_gaussian, logistic_gaussian
+from mipselect.datasets import correlated_gaussian, diabetes, logistic_gaussian
 from mipselect.errors import InvalidInput
 from mipselect.problem.descriptions import expected
-from mipselect.problem.stored import load_instance, load_problem
+from mipselect.problem.stored import load_instance, load_problem, public_problem
 
 ENUMERABLE = (
-    pytest.param("breast-cancer", marks=pytest.mark.deep),
     "diabetes",
     "diabetes-huber",
     "tiny-groups",
@@ -81,12 +80,6 @@ def test_a_stored_name_means_the_stored_instance(
     assert load_instance("./diabetes").n == 2
 
 
-def test_the_target_is_shifted_before_it_is_clipped(folder: Path) -> None:
-    path = folder / "shifted.toml"
-    path.write_text(GOOD.replace('target = "y"', 'target = "y"\ntarget_shift = -8'))
-    np.testing.assert_array_equal(load_instance(path).y, [2.0, -1.0])
-
-
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -106,6 +99,11 @@ def test_the_target_is_shifted_before_it_is_clipped(folder: Path) -> None:
         ('source = "table"', "", "has no source; known: table, npz, sklearn"),
         ('source = "table"', 'source = "tabel"', "source 'tabel' is unknown; known: table"),
         ('source = "table"', 'source = "npz"', r"\[data\] has the unknown key 'target'"),
+        (
+            '"table"\npath = "data.csv"\ntarget = "y"',
+            '"sklearn"\nname = "iris"',
+            "must be .diabetes",
+        ),
         ('target = "y"', "", r"\[data\] lacks target"),
         ('target = "y"', 'target = "z"', "there is no column z; columns: a, b, y"),
         ('target = "y"', 'target = "y"\nfeatures = "a"', "features must be a list of texts"),
@@ -274,18 +272,9 @@ def test_bad_recipes_are_refused(change: dict[str, object], message: str) -> Non
         correlated_gaussian(**{"n": 10, "p": 6, **RECIPE, **change})
 
 
-@pytest.mark.parametrize("name", sorted(BUNDLED))
-def test_bundled_data_have_the_stated_shape(name: str) -> None:
-    X, y, names = bundled(name)
-    assert X.shape == (BUNDLED[name].n, len(names)) == (len(y), len(BUNDLED[name].names))
-
-
 def test_diabetes_is_scaled_as_the_instance_assumes() -> None:
-    X, y, _ = bundled("diabetes")
+    X, y = diabetes()
     np.testing.assert_allclose(np.linalg.norm(X, axis=0), 1.0)
-    assert (y.min(), y.max()) == (25.0, 346.0)
-
-
-def test_unknown_bundled_data() -> None:
-    with pytest.raises(InvalidInput, match=r"'iris' is unknown; known: breast-cancer, diabetes"):
-        bundled("iris")
+    assert (y.min(), y.max()) == (25.0 - 150.0, 346.0 - 150.0)
+    problem, n = public_problem("diabetes")
+    assert (n, problem.p) == X.shape

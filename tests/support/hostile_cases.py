@@ -314,7 +314,6 @@ CASES: list[Case] = [
     tomls("UTF-16", INSTANCE.encode("utf-16"), "UTF-8"),
     tomls("a bad byte", INSTANCE.encode() + b"# \xff", "line 12", "UTF-8"),
     tomls("two megabytes", INSTANCE + "#" * 2_000_000, "1,048,576 bytes"),
-    tomls("target_shift = nan", INSTANCE + "target_shift = nan\n", "target_shift", "finite"),
     tomls("a zero in a path", INSTANCE.replace("data.csv", "a\\u0000.csv"), "cannot be read"),
     tomls("an endless device", link_to("/dev/zero"), "pipe or a device"),
     tomls("a pipe", os.mkfifo, "pipe or a device"),
