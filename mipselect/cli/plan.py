@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from mipselect.cli.declared import command, group, option, options, required
+from mipselect.cli.options import option_named
 from mipselect.cli.output import (
     Delivery,
     check_figure,
@@ -23,12 +24,7 @@ from mipselect.cli.output import (
 )
 from mipselect.cli.progress import Spinner
 from mipselect.cli.start import say
-from mipselect.cli.table_options import (
-    MODEL_PANEL,
-    SCHEMA,
-    ModelOptions,
-    SchemaOptions,
-)
+from mipselect.cli.table_options import LOSS_OF_NUMBERS, SCHEMA, SchemaOptions
 from mipselect.errors import InvalidInput
 from mipselect.pictures import Panel, Picture, Series, drawn
 from mipselect.quality.measures import LEVEL
@@ -44,7 +40,7 @@ mipselect plan --schema patients.schema.json --target los_days --rows 5000 \\
 
 mipselect plan --schema patients.schema.json --target los_days --rows 5000 \\
     --support-size 5 --epsilon 0.5,1,2 --effect 0.13 --range los_days=0:30 \\
-    --target-mean 6 --quality-share 0.2 --plot plan.svg
+    --quality-share 0.2 --plot plan.svg
 """
 GUESSES_PANEL = "Guesses about the rows"
 SIMULATION_PANEL = "Simulation"
@@ -68,14 +64,6 @@ class GuessOptions:
         "Share of missing values in fields that are not required.",
         default=0.05,
     )
-    target_mean: float | None = option(
-        "--target-mean", "Of the target, in its units.", show_default="middle of its range"
-    )
-    target_sd: float | None = option(
-        "--target-sd",
-        "Standard deviation of the target, in its units.",
-        show_default="an eighth of its range",
-    )
     target_rate: float | None = option(
         "--target-rate",
         "Of a target of two classes: the share of the second one, between 0 and 1.",
@@ -97,15 +85,14 @@ class PlanArguments:
         default="0.5,1,2",
         metavar="E,E,...",
     )
-    model: ModelOptions = group(
-        ModelOptions,
-        panel=MODEL_PANEL,
-        help={
-            "--quality-share": "The share of the rows that is kept apart to say how good the model "
-            "is; and how wide the interval of that would be.",
-        },
+    quality_share: float | None = option(
+        "--quality-share",
+        "The share of the rows that is kept apart to say how good the model is; and how wide the "
+        "interval of that would be.",
+        metavar="A",
+        show_default="none",
     )
-    question: SchemaOptions = group(SchemaOptions, without=("--unit-rule",))
+    question: SchemaOptions = group(SchemaOptions, without=("--no-intercept", "--unit-rule"))
     guesses: GuessOptions = group(GuessOptions)
     tables: int = option(
         "--tables",
@@ -128,12 +115,7 @@ class PlanArguments:
 ENOUGH = 5
 """Tables from which on means are no mere guess."""
 
-
 BY_CHANCE = "found by chance"
-TWO_NUMBERS = (
-    "{} is a number here, {} or {}, and is simulated as any number between these, so that the plan "
-    "says too much of it: for probabilities, and AUC, {}"
-)
 LATE = "Left out, for no time was left (--time-limit)"
 SIMULATED = "Simulated tables; no row of yours was read. A plan guarantees nothing."
 UNWEIGHTED = (
@@ -151,28 +133,32 @@ def plan(arguments: PlanArguments) -> None:
     stated guesses; nothing of your data is read. As many columns matter as are
     picked.
 
-    One table says what a draw of select would find of the right columns, beside
-    what could be found without privacy and a uniform draw; and how good a model
-    of fit would be: its R² on fresh rows (AUC for two classes), beside least
-    squares without privacy. With --quality-share also how wide the interval
-    would be that says how good it is. Where a field has no range, the model is
-    left out. One line says whether to state typical ranges or to draw private
-    ones. For other numbers of rows call it again.
+    One table says which share of the right columns a draw of select would find
+    (in brackets how often all of them), beside what could be found without
+    privacy and a uniform draw; and how good a model of fit would be by its
+    defaults: its R² on fresh rows (AUC for two classes; in brackets what one
+    model in ten is below, and one above), beside least squares without privacy.
+    With --quality-share also half of the width of the interval that would say how
+    good it is (in brackets how many lie above chance). Where a field has no
+    range, the model is left out. One line says whether to state typical ranges or
+    to draw private ones. For other numbers of rows call it again.
     """
-    from mipselect.cli.fit_plan import fitter_of
     from mipselect.planning.plans import plan_fit, plan_selection, range_advice
     from mipselect.planning.simulation import MOST_TABLES, Guesses, Question
+    from mipselect.regression import (
+        ObjectivePerturbationClassifier,
+        ObjectivePerturbationRegressor,
+        SelectThenRegress,
+    )
     from mipselect.regression.plan import share_of_selection
+    from mipselect.selectors import PermuteAndFlipSelector
     from mipselect.tables import TableSchema
-    from mipselect.tables.encoders import two_numbers
-    from mipselect.tables.fields import as_two_classes
 
     path, target, plot = arguments.schema, arguments.target, arguments.plot
     if plot is not None:
         check_figure(plot, "--plot", [path], replace=arguments.delivery.replace)
     schema, tables = TableSchema.read(path), arguments.tables
-    fields, size = arguments.question.keywords, arguments.support_size
-    intercept = fields.pop("intercept", True)
+    size = arguments.support_size
     asked: dict[str, Any] = {
         "schema": schema,
         "target": target,
@@ -180,21 +166,18 @@ def plan(arguments: PlanArguments) -> None:
         "epsilons": _numbers("--epsilon", arguments.epsilon),
         "guesses": Guesses(**asdict(arguments.guesses)),
         "seed": arguments.seed,
-        **fields,
+        **arguments.question.keywords,
     }
     # What is wrong is said before the models, which take their time.
     question = Question(**asked, support_size=size)
     checked_integer(tables, "tables", 1, MOST_TABLES)
     limit = checked_time_limit(arguments.time_limit, "--time-limit")
-    notes, two = list[str](), two_numbers(question.public.target.encoder)
-    if two is not None:
-        notes = [TWO_NUMBERS.format(target, *two, as_two_classes(*two))]
-        say(f"warning: {notes[0]}")
-    of_classes = question.public.target.classes is not None
-    fitter, regression = fitter_of(arguments.model, of_classes=of_classes, fit_intercept=intercept)
-    fitter.selector.set_params(n_features_to_select=size)
-    if schema.weight is not None:
-        fitter.regressor.require_weights()
+    regressor: Any = ObjectivePerturbationRegressor(loss=LOSS_OF_NUMBERS)
+    if question.public.target.classes is not None:
+        regressor = ObjectivePerturbationClassifier()
+    share = arguments.quality_share
+    fitter = SelectThenRegress(PermuteAndFlipSelector(size), regressor, quality_share=share)
+    fitter.check(option_named)
     say(f"this takes about {limit:g} s, or as long as one simulated table takes")
     with Spinner("planning"):
         model = None
@@ -206,29 +189,14 @@ def plan(arguments: PlanArguments) -> None:
     advice = range_advice(question.public, question.rows, question.epsilons)
     if plot is not None:
         write_whole(plot, drawn(picture(selection, model), plot.suffix), sensitive=False)
-    # With as many fields as are picked nothing is drawn.
-    share = share_of_selection(None, in_blocks=True)
-    how = {
-        "regression": regression,
-        "delta": arguments.model.delta,
-        "selection_share": share if size < selection.features else 0.0,
-    }
 
-    said = [legend(selection)]
+    said = [_of_the_tables("what a selection finds", selection.tables)]
     if model is None:
         lacking = listed(question.without_range)
         said.append(f"A model of fit is left out: its coefficients need a range of {lacking}.")
     else:
-        said.append(legend_of_the_model(model, how))
+        said.append(_of_the_tables("the model of fit", model.tables))
     said += [advice] if advice else []
-    rate = 0.5 if question.guesses.target_rate is None else question.guesses.target_rate
-    said.append(
-        f"Assumed: the right columns have an R² of {question.guesses.effect:g} together "
-        f"(--effect), any two fields a correlation of {question.guesses.correlation:g} "
-        "(--correlation)"
-        + f"; {rate:.3g} of the rows are of the second class (--target-rate)" * of_classes
-        + "."
-    )
     said += [] if schema.weight is None else [UNWEIGHTED.format(schema.weight.name)]
     said += [SIMULATED] if plot is None else [SIMULATED, f"Drawn in {plot}."]
 
@@ -239,6 +207,8 @@ def plan(arguments: PlanArguments) -> None:
         for text in said:
             line(console, text)
 
+    # With as many fields as are picked nothing is drawn.
+    drawn_by = share_of_selection(None, in_blocks=True) if size < selection.features else 0.0
     report = {
         "command": "plan",
         "sensitive": False,
@@ -261,9 +231,8 @@ def plan(arguments: PlanArguments) -> None:
             {"method": method, "cells": [asdict(one) for one in cells], "tables": selection.tables}
             for method, cells in lines_of(selection).items()
         ],
-        "model": None if model is None else {**model_report(model), **how},
+        "model": None if model is None else {**model_report(model), "selection_share": drawn_by},
         "ranges": advice or None,
-        "notes": notes,
         "plot": None if plot is None else str(plot),
         **({} if schema.weight is None else {"not_simulated": [schema.weight.name]}),
     }
@@ -271,6 +240,14 @@ def plan(arguments: PlanArguments) -> None:
 
 
 PERMUTE_AND_FLIP, WITHOUT_PRIVACY = "permute-and-flip", "without privacy"
+
+
+def _of_the_tables(what: str, tables: int) -> str:
+    """Say of how many tables numbers are means; of less than `ENOUGH` they are a guess."""
+    if not tables:
+        return f"{LATE}: {what}."
+    mean = "means of" if tables >= ENOUGH else "a rough guess from"
+    return f"{what[:1].upper()}{what[1:]}: {mean} {plural(tables, 'simulated table')}."
 
 
 def lines_of(selection: SelectionPlan) -> dict[str, tuple[Found, ...]]:
@@ -345,51 +322,6 @@ def title_of(plan: SelectionPlan) -> str:
     """Name what is planned."""
     asked = plan.question
     return f"{asked.target} by {asked.support_size} of {plan.features} fields, {asked.rows:,} rows"
-
-
-def legend(plan: SelectionPlan) -> str:
-    """Say what the shares that are found are."""
-    if not plan.tables:
-        return f"{LATE}: what a selection finds."
-    return (
-        "Found: the share of the right columns that a draw of select finds with all of ε; in "
-        f"brackets how often it finds all. It draws from blocks of rows.{_of(plan.tables)}"
-    )
-
-
-def legend_of_the_model(plan: ModelPlan, how: Mapping[str, Any]) -> str:
-    """Say what the numbers of a model are, and which model it is."""
-    from mipselect.planning.plans import FRESH_ROWS, R_SQUARED
-
-    if not plan.forecasts:
-        return f"{LATE}: the model of fit."
-    without = "the mean's 0" if plan.measure == R_SQUARED else "a coin's 0.5"
-    delta = "" if how["delta"] is None else f" at δ = {how['delta']:g}"
-    text = (
-        f"{plan.measure} of fit: the mean on {FRESH_ROWS:,} fresh rows, beside {without}; one in "
-        "ten models is below what is in brackets, and one above. ε is for fields and coefficients "
-        f"(--regression {how['regression']}{delta}) together; the draw of fields may cost "
-        f"{how['selection_share']:g} of it. Without privacy: least squares on the right fields."
-    )
-    for one in plan.forecasts:
-        if one.unreleased > 0.0:
-            text += (
-                f" At ε = {one.epsilon:g} a private test keeps {one.unreleased:.0%} of the models "
-                f"back, which count as {without}."
-            )
-    if plan.quality_share is not None:
-        text += (
-            f" Interval: half of the width that fit --quality-share {plan.quality_share:g} would "
-            "release, the median (open: no lower end); in brackets how many intervals lie above "
-            f"{without}."
-        )
-    return text + _of(plan.tables)
-
-
-def _of(tables: int) -> str:
-    """Say how many tables numbers are means of; of less than `ENOUGH` they are a guess."""
-    mean = "Means of" if tables >= ENOUGH else "A rough guess from"
-    return f" {mean} {plural(tables, 'simulated table')}." if tables else ""
 
 
 def model_report(plan: ModelPlan) -> dict[str, Any]:

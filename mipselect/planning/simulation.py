@@ -29,7 +29,6 @@ from mipselect.validation import (
     checked_epsilon,
     checked_integer,
     checked_number,
-    checked_positive,
     checked_share,
     listed,
     set_fields,
@@ -65,9 +64,6 @@ class Guesses:
         [0, 1).
     missing : float
         Share of missing values in each field that is not `required`; in [0, 1).
-    target_mean, target_sd : float, optional
-        Those of a target with a range, in its units; default the middle of the range, and an eighth
-        of it.
     target_rate : float, optional
         Share of the second of two classes, between 0 and 1; default one half.
 
@@ -79,15 +75,13 @@ class Guesses:
     Examples
     --------
     >>> from mipselect.planning import Guesses
-    >>> Guesses(effect=0.1, target_mean=15.0, target_sd=10.0).correlation
+    >>> Guesses(effect=0.1).correlation
     0.2
     """
 
     effect: float = 0.3
     correlation: float = 0.2
     missing: float = 0.05
-    target_mean: float | None = None
-    target_sd: float | None = None
     target_rate: float | None = None
 
     def __post_init__(self) -> None:
@@ -96,43 +90,8 @@ class Guesses:
             checked_number(
                 getattr(self, what), what, "a number from 0 to below 1", lambda v: 0.0 <= v < 1.0
             )
-        if self.target_sd is not None:
-            checked_positive(self.target_sd, "target_sd")
         if self.target_rate is not None:
             checked_share(self.target_rate, "target_rate", closed=False)
-
-    def target_law(self, public: PublicMap) -> tuple[float, float]:
-        """Return mean and deviation of a target before it is clipped; 0 and 1 without a range.
-
-        Raises
-        ------
-        InvalidInput
-            If they are given for a target without a range, the mean is outside of the range, or a
-            rate is given for what is not two classes.
-        """
-        encoder = public.target.encoder
-        name = encoder.field.name
-        if self.target_rate is not None and public.target.classes is None:
-            raise InvalidInput(f"target_rate is for a target of two classes, and {name!r} is none")
-        if not isinstance(encoder, Scaled):
-            if self.target_mean is not None or self.target_sd is not None:
-                has = "none, and scores from blocks do not depend on them"
-                if isinstance(encoder, Ranked):
-                    has = f"{encoder.levels} categories, which count as equally frequent"
-                    has += "; see target_rate" * (encoder.levels == 2)
-                raise InvalidInput(
-                    f"target_mean and target_sd are for a target with a range; {name!r} has {has}"
-                )
-            return 0.0, 1.0
-        low, high = encoder.low, encoder.high
-        mean = 0.5 * (low + high)
-        if self.target_mean is not None:
-            wanted = f"inside the range of {name!r}, {low:g} to {high:g}"
-            mean = checked_number(
-                self.target_mean, "target_mean", wanted, lambda v: low <= v <= high
-            )
-        sd = SPREAD * 0.5 * (high - low) if self.target_sd is None else self.target_sd
-        return mean, sd
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,7 +164,10 @@ class Question:
         if not epsilons:
             raise InvalidInput("epsilons must have at least one ε")
         set_fields(self, epsilons=epsilons, seed=checked_integer(self.seed, "seed", 0))
-        self.guesses.target_law(self.public)
+        if self.guesses.target_rate is not None and self.public.target.classes is None:
+            raise InvalidInput(
+                f"target_rate is for a target of two classes, and {self.target!r} is none"
+            )
         columns = len(self.public.columns)
         if checked_integer(self.rows, "rows", 2) * columns > MOST_ENTRIES:
             raise InvalidInput(
@@ -311,19 +273,15 @@ class Simulation:
             fresh, chance = rng.standard_normal(rows), rng.random(rows)
             absent = chance < (0.0 if encoder.field.required else guesses.missing)
             z = _mixed(common, fresh, guesses.correlation)
-            numbers = numbers_of(encoder, z, SPREAD)
+            numbers = numbers_of(encoder, z)
             columns[encoder.field.name] = stored(encoder, numbers, absent)
             effect = _standardised(np.where(absent, 0.0, _effect(encoder, numbers, rng)))
             if j in strengths:
                 signal += strengths[j] * rng.choice([-1.0, 1.0]) * effect
         latent = _mixed(_standardised(signal), rng.standard_normal(rows), guesses.effect)
-        encoder, (mean, sd) = public.target.encoder, guesses.target_law(public)
-        if isinstance(encoder, Scaled):
-            numbers = np.clip(mean + sd * latent, encoder.low, encoder.high)
-        elif guesses.target_rate is not None:
+        encoder, numbers = public.target.encoder, numbers_of(public.target.encoder, latent)
+        if guesses.target_rate is not None:
             numbers = (latent > -ndtri(guesses.target_rate)).astype(np.float64)
-        else:
-            numbers = numbers_of(encoder, latent)
         columns[encoder.field.name] = stored(encoder, numbers, np.zeros(rows, dtype=bool))
         return pa.table(columns)
 
@@ -346,14 +304,14 @@ class Simulation:
         return {j: self.ratio**-k for k, j in enumerate(order.tolist())}
 
 
-def numbers_of(encoder: Encoder, z: FloatArray, spread: float = 1.0) -> FloatArray:
+def numbers_of(encoder: Encoder, z: FloatArray) -> FloatArray:
     """Turn standard normal numbers into numbers in units of a field, or places of categories."""
     if isinstance(encoder, Unscaled):
         return SPREAD_OF_INTEGERS * z if encoder.field.type == "integer" else z
     if isinstance(encoder, Scaled):
         half = 0.5 * (encoder.high - encoder.low)
         middle = 0.5 * (encoder.low + encoder.high)
-        return np.asarray(np.clip(middle + half * spread * z, encoder.low, encoder.high))
+        return np.asarray(np.clip(middle + half * SPREAD * z, encoder.low, encoder.high))
     assert isinstance(encoder, Ranked | Indicators)
     levels = encoder.levels
     return np.asarray(np.minimum(np.floor(ndtr(z) * levels), levels - 1.0))

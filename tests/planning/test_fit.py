@@ -233,7 +233,6 @@ def test_of_a_table_with_weights_fields_are_drawn_as_of_fit_from_least_squares()
         ({"tables": 0}, "tables must be"),
         ({"time_limit": 0.0}, "time_limit must be"),
         ({"target": "z"}, "no field 'z'"),
-        ({"guesses": Guesses(target_mean=99.0)}, "target_mean must be inside"),
         ({"fitted": model(quality_share=0.5).set_params(quality_share=1.0)}, "quality_share must"),
     ],
 )
