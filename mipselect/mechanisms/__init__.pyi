@@ -4,8 +4,6 @@ from mipselect.mechanisms.base import Distribution as Distribution
 from mipselect.mechanisms.base import Mechanism as Mechanism
 from mipselect.mechanisms.base import SupportMechanism as SupportMechanism
 from mipselect.mechanisms.scores.adaptive_peeling import AdaptivePeeling as AdaptivePeeling
-from mipselect.mechanisms.scores.base import Estimate as Estimate
-from mipselect.mechanisms.scores.base import ScoreDistribution as ScoreDistribution
 from mipselect.mechanisms.scores.base import ScoreMechanism as ScoreMechanism
 from mipselect.mechanisms.scores.canonical import CanonicalLipschitz as CanonicalLipschitz
 from mipselect.mechanisms.scores.heterogeneous import (

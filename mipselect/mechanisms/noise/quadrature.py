@@ -14,8 +14,8 @@ from scipy.special import logsumexp
 from mipselect.arrays import FloatArray
 from mipselect.mechanisms.noise.noise import Noise
 
-FINE, COARSE = 16, 10
-"""Points on each panel; the difference of the two rules is the error bar."""
+POINTS = 16
+"""Points on each panel."""
 
 REACH = 40.0
 """Integrands are followed this far from their centres, on the scale of the noise."""
@@ -23,15 +23,13 @@ REACH = 40.0
 OFFSETS = np.concatenate([2.0 ** np.arange(-6, 1), np.arange(2.0, REACH + 1.0)])
 """Distances of edges from a centre: 2^-6, 2^-5, ..., 1, and then one apart."""
 
-ROUNDING = 1e-13
-
 CHUNK = 60_000
 """Largest number of doubles in one intermediate array."""
 
 
 @dataclass(frozen=True)
 class Panels:
-    """The intervals between sorted edges, with two Gauss-Legendre rules on each.
+    """The intervals between sorted edges, with a Gauss-Legendre rule on each.
 
     Attributes
     ----------
@@ -42,35 +40,24 @@ class Panels:
 
     @cached_property
     def points(self) -> FloatArray:
-        """Points of the fine rule, then those of the coarse one; shape (N,)."""
-        return np.concatenate([self._rule(order)[0] for order in (FINE, COARSE)])
+        """Points of the rule; shape (N,)."""
+        half = np.diff(self.edges / 2.0)[:, None]
+        return (self.edges[:-1, None] + half + half * _gauss()[0]).ravel()
 
     @cached_property
     def log_weights(self) -> FloatArray:
         """Logs of the weights of `points`; shape (N,)."""
-        return np.concatenate([self._rule(order)[1] for order in (FINE, COARSE)])
+        return np.log(np.diff(self.edges / 2.0)[:, None] * _gauss()[1]).ravel()
 
-    def integrate(self, log_integrand: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Integrate over the last axis, shape (..., N): the log, and an error bar of that log."""
-        terms = log_integrand + self.log_weights
-        split = (self.edges.size - 1) * FINE
-        fine = logsumexp(terms[..., :split], axis=-1)
-        coarse = logsumexp(terms[..., split:], axis=-1)
-        with np.errstate(invalid="ignore"):
-            error = np.where(np.isfinite(fine), np.abs(fine - coarse), 0.0)
-        return fine, error + ROUNDING
-
-    def _rule(self, order: int) -> tuple[FloatArray, FloatArray]:
-        nodes, weights = _gauss(order)
-        half = np.diff(self.edges / 2.0)[:, None]
-        middle = self.edges[:-1, None] + half
-        return (middle + half * nodes).ravel(), np.log(half * weights).ravel()
+    def integrate(self, log_integrand: FloatArray) -> FloatArray:
+        """Integrate over the last axis, shape (..., N), to the log of the integral."""
+        return np.asarray(logsumexp(log_integrand + self.log_weights, axis=-1))
 
 
 @cache
-def _gauss(order: int) -> tuple[FloatArray, FloatArray]:
+def _gauss() -> tuple[FloatArray, FloatArray]:
     """Return points and weights of the rule on [-1, 1]."""
-    nodes, weights = np.polynomial.legendre.leggauss(order)
+    nodes, weights = np.polynomial.legendre.leggauss(POINTS)
     return nodes, weights
 
 
@@ -143,9 +130,7 @@ class Competitors:
     utilities: FloatArray = field(repr=False)
     log_sizes: FloatArray = field(repr=False)
 
-    def log_wins(
-        self, utilities: FloatArray, log_sizes: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
+    def log_wins(self, utilities: FloatArray, log_sizes: FloatArray) -> FloatArray:
         """Compute log probabilities that the largest is in the group (u_c, m_c), which competes.
 
         Parameters
@@ -154,7 +139,7 @@ class Competitors:
 
         Returns
         -------
-        log_probabilities, errors : float array, shape (C,)
+        float array, shape (C,)
         """
         panels = self._panels(np.empty(0))
         log_g = self._log_all_below(panels)
@@ -164,13 +149,12 @@ class Competitors:
             chunk = utilities[start : start + step, None]
             hazard = self.noise.log_reversed_hazard(panels.points - chunk)
             parts.append(panels.integrate(_log_product(hazard, log_g)))
-        logs, errors = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return logs + log_sizes, errors
+        return np.asarray(np.concatenate(parts) + log_sizes)
 
-    def log_all_above(self, utilities: FloatArray) -> tuple[float, float]:
+    def log_all_above(self, utilities: FloatArray) -> float:
         """Compute the log probability that all of `utilities`, shape (k,), end above competitors.
 
-        They do not compete. The second number is the error bar.
+        They do not compete.
         """
         panels = self._panels(utilities)
         z, noise = panels.points, self.noise
@@ -184,8 +168,8 @@ class Competitors:
         above = summed_in_chunks(
             lambda rows: noise.log_survival(z - rows), utilities[:, None], z.size
         )
-        log, error = panels.integrate(_log_product(hazards, self._log_all_below(panels)) + above)
-        return float(log), float(error)
+        log_g = self._log_all_below(panels)
+        return float(panels.integrate(_log_product(hazards, log_g) + above))
 
     @cached_property
     def _log_total(self) -> float:

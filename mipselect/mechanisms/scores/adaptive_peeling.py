@@ -13,7 +13,6 @@ from mipselect.array_checks import checked_items, checked_scores, checked_sensit
 from mipselect.arrays import IntArray, ScoreArray
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
-from mipselect.mechanisms.scores.base import Estimate
 from mipselect.mechanisms.scores.noisy_max import NoisyMax
 from mipselect.mechanisms.scores.top_k import SelectionMechanism, log_in_any_order
 from mipselect.mechanisms.scores.utilities import spendable, utilities
@@ -104,8 +103,8 @@ class AdaptivePeeling(SelectionMechanism):
             chosen = tuple(sorted((*chosen, int(left[weights.draw(source)]))))
         return chosen
 
-    def estimate(self, outcome: ArrayLike) -> Estimate:
-        """Return the log of the probability of a set of k indices. See `ScoreMechanism.estimate`.
+    def log_probability(self, outcome: ArrayLike) -> float:
+        """Return the log probability of a set of k indices. See `Distribution.log_probability`.
 
         The order within a set that was drawn does not matter to later scores.
 
@@ -121,7 +120,7 @@ class AdaptivePeeling(SelectionMechanism):
             for item in set(items).difference(chosen):
                 yield item, weights.log_probability(int(np.searchsorted(left, item)))
 
-        return Estimate(log_in_any_order(items, following), 0.0, "closed form")
+        return log_in_any_order(items, following)
 
     @cached_property
     def _size(self) -> int:

@@ -23,7 +23,6 @@ from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.noise.noise import noise_named
 from mipselect.mechanisms.noise.quadrature import Competitors
-from mipselect.mechanisms.scores.base import Estimate
 from mipselect.mechanisms.scores.top_k import TopKMechanism
 from mipselect.mechanisms.scores.utilities import accumulated, ranked_gaps, reach, spendable, split
 from mipselect.parameters import completed_by
@@ -236,15 +235,13 @@ class CanonicalLipschitz(TopKMechanism):
         ranks = np.array(self.classes.member(winner, source))
         return tuple(sorted(self._order[ranks - 1].tolist()))
 
-    def estimate(self, outcome: ArrayLike) -> Estimate:
-        """Return the log probability of a set of k indices. See `ScoreMechanism.estimate`."""
+    def log_probability(self, outcome: ArrayLike) -> float:
+        """Return the log probability of a set of k indices. See `Distribution.log_probability`."""
         chosen = checked_items(outcome, self.k, np.size(self.scores))
         index = self.classes.index(tuple(sorted((self._ranks[list(chosen)]).tolist())))
         if self.noise == "gumbel":
-            log = self._weights.log_probability(index) - float(self.classes.log_sizes[index])
-            return Estimate(log, 0.0, "closed form")
-        logs, errors = self._competitors.log_wins(self._utilities[[index]], np.zeros(1))
-        return Estimate(float(logs[0]), float(errors[0]), "quadrature")
+            return self._weights.log_probability(index) - float(self.classes.log_sizes[index])
+        return float(self._competitors.log_wins(self._utilities[[index]], np.zeros(1))[0])
 
     def class_log_probabilities(self) -> FloatArray:
         """Return the log of the probability of each utility class. Sensitive.
@@ -257,8 +254,7 @@ class CanonicalLipschitz(TopKMechanism):
         """
         if self.noise == "gumbel":
             return self._weights.log_probabilities()
-        logs, _ = self._competitors.log_wins(self._utilities, self.classes.log_sizes)
-        return logs
+        return self._competitors.log_wins(self._utilities, self.classes.log_sizes)
 
     def event_probability(self, event: str) -> float:
         """Return the probability that the outcome is as good as `event` says. Sensitive.
@@ -288,7 +284,7 @@ class CanonicalLipschitz(TopKMechanism):
             logs = self._weights.log_probabilities()[some]
         else:
             sizes = self.classes.log_sizes[some]
-            logs, _ = self._competitors.log_wins(self._utilities[some], sizes)
+            logs = self._competitors.log_wins(self._utilities[some], sizes)
         return float(np.exp(logsumexp(logs + shares[some])))
 
     @cached_property

@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 
 from mipselect.array_checks import checked_index, checked_scores, checked_sensitivities
 from mipselect.arrays import FloatArray, IntArray, ScoreArray
+from mipselect.mechanisms.base import Distribution
 from mipselect.mechanisms.noise.noise import noise_named
-from mipselect.mechanisms.scores.base import Estimate, ScoreDistribution, WeightedItem
+from mipselect.mechanisms.scores.base import WeightedItem
 from mipselect.mechanisms.scores.noisy_max import NoisyMax
 from mipselect.mechanisms.scores.utilities import LARGEST, differences, reach, scaled, spendable
 from mipselect.parameters import completed_by
@@ -89,8 +90,8 @@ class GeneralizedExponential(HeterogeneousScores, WeightedItem):
     --------
     >>> from mipselect.mechanisms import GeneralizedExponential
     >>> mechanism = GeneralizedExponential([9.0, 8.0, 1.0], [0.1, 2.0, 0.1], 20.0)
-    >>> mechanism.sample(rng=0), mechanism.estimate(0).method
-    (0, 'closed form')
+    >>> mechanism.sample(rng=0), mechanism.log_probability(0) > mechanism.log_probability(1)
+    (0, True)
     """
 
     beta: float = field(default=0.05, kw_only=True)
@@ -152,7 +153,7 @@ def normalized_losses(
 
 @completed_by(HeterogeneousScores)
 @dataclass(frozen=True, eq=False)
-class HeterogeneousNoisyMax(HeterogeneousScores, ScoreDistribution[int]):
+class HeterogeneousNoisyMax(HeterogeneousScores, Distribution[int]):
     """RNMH, not ε-private: the largest q_a + (2Δ_a/ε) noise, each item with its own scale.
 
     Its law costs more than ε, and any ε for most noises where an item cannot move
@@ -169,8 +170,8 @@ class HeterogeneousNoisyMax(HeterogeneousScores, ScoreDistribution[int]):
 
     Notes
     -----
-    Probabilities are Monte Carlo, with a fixed seed; the error bar is two standard errors. An
-    outcome that was never drawn has log probability ``-inf`` with an infinite error bar.
+    Probabilities P are shares of 100,000 draws with a fixed seed, whose standard error is
+    √(P(1 - P)/100,000); that of an outcome that was never drawn is 0.
 
     References
     ----------
@@ -197,14 +198,10 @@ class HeterogeneousNoisyMax(HeterogeneousScores, ScoreDistribution[int]):
         """Draw an index, for comparisons only. See `Mechanism.sample`."""
         return int(self._largest(generator(rng)[0], 1)[0])
 
-    def estimate(self, outcome: ArrayLike) -> Estimate:
-        """Return the log of the probability of an index. See `ScoreMechanism.estimate`."""
-        index = checked_index(outcome, np.size(self.scores))
-        share = float(self._frequencies[index])
-        if share == 0.0:
-            return Estimate(-math.inf, math.inf, "Monte Carlo")
-        error = 2.0 * math.sqrt((1.0 - share) / (share * MONTE_CARLO))
-        return Estimate(math.log(share), error, "Monte Carlo")
+    def log_probability(self, outcome: ArrayLike) -> float:
+        """Return the log probability of an index. See `Distribution.log_probability`."""
+        share = float(self._frequencies[checked_index(outcome, np.size(self.scores))])
+        return math.log(share) if share > 0.0 else -math.inf
 
     def _largest(self, source: random.Random, draws: int) -> IntArray:
         """Draw several indices; shape (draws,)."""

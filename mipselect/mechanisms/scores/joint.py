@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 from mipselect.array_checks import checked_items
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.mechanisms.base import Support
-from mipselect.mechanisms.scores.base import Estimate
 from mipselect.mechanisms.scores.top_k import TopKMechanism
 from mipselect.mechanisms.scores.utilities import accumulated, differences, reach, scaled, spendable
 from mipselect.parameters import completed_by
@@ -67,14 +66,13 @@ class JointExponential(TopKMechanism):
         ranks = self._crossings.member(self._weights.draw(source), source)
         return tuple(self._order[ranks].tolist())
 
-    def estimate(self, outcome: ArrayLike) -> Estimate:
-        """Return the log probability of k indices in this order. See `ScoreMechanism.estimate`."""
+    def log_probability(self, outcome: ArrayLike) -> float:
+        """Return the log probability of k indices in this order. See `Distribution`."""
         chosen = checked_items(outcome, self.k, np.size(self.scores))
         places = np.empty_like(self._order)
         places[self._order] = np.arange(places.size)
         index = self._crossings.index(places[list(chosen)])
-        log = self._weights.log_probability(index) - float(self._crossings.log_sizes[index])
-        return Estimate(log, 0.0, "closed form")
+        return self._weights.log_probability(index) - float(self._crossings.log_sizes[index])
 
     @cached_property
     def _crossings(self) -> Crossings:

@@ -15,7 +15,7 @@ from mipselect.arrays import FloatArray
 from mipselect.mechanisms.noise import opendp_draws
 from mipselect.mechanisms.noise.noise import noise_named
 from mipselect.mechanisms.noise.quadrature import Competitors
-from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism
+from mipselect.mechanisms.scores.base import ScoreMechanism
 from mipselect.mechanisms.scores.utilities import spendable, utilities
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import checked_relation
@@ -176,19 +176,17 @@ class NoisyMax(ScoreMechanism[int]):
         noise = noise_named(self.noise).largest(source, np.zeros(self._utilities.size))
         return int(np.argmax(self._utilities + noise))
 
-    def estimate(self, outcome: ArrayLike) -> Estimate:
-        """Return the log of the probability of an index. See `ScoreMechanism.estimate`."""
+    def log_probability(self, outcome: ArrayLike) -> float:
+        """Return the log probability of an index. See `Distribution.log_probability`."""
         index = checked_index(outcome, np.size(self.scores))
         if self.noise == "gumbel":
-            return Estimate(self._weights.log_probability(index), 0.0, "closed form")
+            return self._weights.log_probability(index)
         if self.noise == "exponential":
-            log = permute_and_flip_log_probability(self._utilities, index)
-            return Estimate(log, 0.0, "closed form")
+            return permute_and_flip_log_probability(self._utilities, index)
         competitors = Competitors(
             noise_named(self.noise), self._utilities, np.zeros(self._utilities.size)
         )
-        logs, errors = competitors.log_wins(self._utilities[[index]], np.zeros(1))
-        return Estimate(float(logs[0]), float(errors[0]), "quadrature")
+        return float(competitors.log_wins(self._utilities[[index]], np.zeros(1))[0])
 
     @cached_property
     def _utilities(self) -> FloatArray:

@@ -16,7 +16,7 @@ from mipselect.arrays import FloatArray, ScoreArray
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.noise.noise import Laplace, plus_laplace
 from mipselect.mechanisms.noise.quadrature import OFFSETS, Panels, summed_in_chunks
-from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism
+from mipselect.mechanisms.scores.base import ScoreMechanism
 from mipselect.mechanisms.scores.heterogeneous import HeterogeneousScores
 from mipselect.parameters import completed_by
 from mipselect.privacy.decimals import exact, round_down
@@ -60,7 +60,7 @@ class RandomStopping(HeterogeneousScores, ScoreMechanism[int]):
     With a draw from the operating system the noise is OpenDP's `make_laplace`, exact, and so is
     the proof. A seeded draw uses noise in double precision.
 
-    Probabilities are quadratures with an error bar; O(d²). Between equal noisy scores, which
+    Probabilities are quadratures; O(d²). Between equal noisy scores, which
     two items with Δ_a = 0 can have, the earlier index counts as better.
 
     References
@@ -74,8 +74,8 @@ class RandomStopping(HeterogeneousScores, ScoreMechanism[int]):
     >>> mechanism = RandomStopping([5.0, 1.0], [2.0, 0.1], 1.0, gamma=0.1)
     >>> mechanism.sample(rng=0) in (0, 1)
     True
-    >>> mechanism.estimate(0).method
-    'quadrature'
+    >>> mechanism.log_probability(0) > mechanism.log_probability(1)
+    True
     """
 
     gamma: float = field(default=0.05, kw_only=True)
@@ -102,18 +102,17 @@ class RandomStopping(HeterogeneousScores, ScoreMechanism[int]):
             if source.randrange(stop.denominator) < stop.numerator:
                 return winner
 
-    def estimate(self, outcome: ArrayLike) -> Estimate:
-        """Return the log of the probability of an index. See `ScoreMechanism.estimate`."""
+    def log_probability(self, outcome: ArrayLike) -> float:
+        """Return the log probability of an index. See `Distribution.log_probability`."""
         index = checked_index(outcome, np.size(self.scores))
         place, scale = float(self._places[index]), float(self._scales[index])
         if scale == 0.0:
-            return self._estimate_of_fixed(index)
+            return self._log_of_fixed(index)
         panels, log_seen = self._panels, self._log_squared
         with np.errstate(over="ignore"):
             x = (panels.points - place) / scale
         log_density = -np.abs(x) - math.log(2.0 * scale * np.size(self.scores))
-        log, error = panels.integrate(log_density - log_seen)
-        return Estimate(float(log) + math.log(self.gamma), float(error), "quadrature")
+        return float(panels.integrate(log_density - log_seen)) + math.log(self.gamma)
 
     def _check_noise(self) -> None:
         """Raise `InvalidInput` before anything is paid if a score that moves could get no noise."""
@@ -131,7 +130,7 @@ class RandomStopping(HeterogeneousScores, ScoreMechanism[int]):
         sensitivity = float(np.asarray(self.sensitivities)[index])
         return plus_laplace(score, self._look_epsilon, sensitivity, source, private=private)
 
-    def _estimate_of_fixed(self, index: int) -> Estimate:
+    def _log_of_fixed(self, index: int) -> float:
         """Return the log probability of an item without noise, in closed form.
 
         With x = H above and y = H below its score, counting ties, the best seen is there with
@@ -146,7 +145,7 @@ class RandomStopping(HeterogeneousScores, ScoreMechanism[int]):
             moving = (score - scores[~fixed]) / self._scales[~fixed]
         above = (np.exp(LAPLACE.log_survival(moving)).sum() + better.sum()) / size
         seen = (self.gamma + (1.0 - self.gamma) * (above + np.array([0.0, 1.0 / size]))).prod()
-        return Estimate(math.log(self.gamma / (size * seen)), 0.0, "closed form")
+        return math.log(self.gamma / (size * seen))
 
     @property
     def _look_epsilon(self) -> float:

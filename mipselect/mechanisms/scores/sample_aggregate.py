@@ -19,7 +19,7 @@ from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.noise.noise import plus_laplace
-from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism
+from mipselect.mechanisms.scores.base import ScoreMechanism
 from mipselect.mechanisms.scores.top_k import Peeling, TopK, stated_by
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee, checked_relation
@@ -81,9 +81,9 @@ class SampleAggregate(ScoreMechanism[Support]):
     by at most 1, under both relations. The counts are **not** monotone: half the sensitivity, which
     counts otherwise allow, would not be private (docs/mathematics/score-mechanisms.md, (13)).
 
-    The law is a mixture over partitions. `estimate` averages the law of `top_k` over 64 of them,
-    drawn with a fixed seed; the error bar is two standard errors. Probabilities of all outcomes
-    are estimated on the same partitions and add up to 1.
+    The law is a mixture over partitions. `log_probability` averages the law of `top_k` over 64 of
+    them, drawn with a fixed seed: an estimate, with the error of a mean of 64. The probabilities of
+    all outcomes are estimated on the same partitions and add up to 1.
 
     With a draw from the operating system ñ is OpenDP's `make_laplace`; a seeded one uses noise in
     double precision.
@@ -163,14 +163,12 @@ class SampleAggregate(ScoreMechanism[Support]):
         chosen: Support = self.selection(self._draw_votes(source, private)).sample(source)
         return chosen
 
-    def estimate(self, outcome: ArrayLike) -> Estimate:
-        """Return the log of the probability of k indices. See `ScoreMechanism.estimate`."""
+    def log_probability(self, outcome: ArrayLike) -> float:
+        """Estimate the log probability of k indices. See `Distribution.log_probability`."""
         checked_items(outcome, self.k, self.n_items or 0)
         laws = [(mechanism.log_probability(outcome), count) for mechanism, count in self._laws]
-        logs = np.repeat([log for log, _ in laws], [count for _, count in laws])
-        weights = np.exp(logs - logs.max())
-        spread = float(weights.std(ddof=1) / (weights.mean() * math.sqrt(logs.size)))
-        return Estimate(float(logs.max() + math.log(weights.mean())), 2.0 * spread, "Monte Carlo")
+        logs = [log + math.log(count / PARTITIONS) for log, count in laws]
+        return float(np.logaddexp.reduce(logs))
 
     def votes(self, blocks: Sequence[Sequence[int]]) -> FloatArray:
         """Count the blocks, each a list of rows, that vote for each item. Sensitive.

@@ -21,7 +21,7 @@ from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.noise import opendp_draws
 from mipselect.mechanisms.noise.noise import noise_named
 from mipselect.mechanisms.noise.quadrature import Competitors
-from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism
+from mipselect.mechanisms.scores.base import ScoreMechanism
 from mipselect.mechanisms.scores.noisy_max import NoisyMax, permute_and_flip
 from mipselect.mechanisms.scores.utilities import spendable, utilities
 from mipselect.parameters import completed_by
@@ -202,7 +202,10 @@ class _NoisyTopK(TopKMechanism):
         """Draw k sorted indices. See `Mechanism.sample`."""
         source, private = generator(rng)
         if self.noise == "gumbel":
-            return self._peel_with_gumbel(source)
+            # Without replacement, each time with probability proportional to exp(utility).
+            return self._drawn(
+                lambda left: IntegerWeights.from_logs(self._utilities[left]).draw(source)
+            )
         return self._sample(source, private)
 
     @abstractmethod
@@ -215,16 +218,15 @@ class _NoisyTopK(TopKMechanism):
         spendable(epsilon / k, noise_named(noise).rounded)
         return bounded_range_rho(epsilon, k) if noise == "gumbel" else None
 
-    def estimate(self, outcome: ArrayLike) -> Estimate:
-        """Return the log probability of a set of k indices. See `ScoreMechanism.estimate`."""
+    def log_probability(self, outcome: ArrayLike) -> float:
+        """Return the log probability of a set of k indices. See `Distribution.log_probability`."""
         chosen = np.array(checked_items(outcome, self.k, self._utilities.size))
-        if self.k == self._utilities.size:
-            return Estimate(0.0, 0.0, "closed form")
-        return self._estimate(chosen)
+        return 0.0 if self.k == self._utilities.size else self._log_probability(chosen)
 
-    @abstractmethod
-    def _estimate(self, chosen: IntArray) -> Estimate:
-        """Return the log of the probability of k < d indices."""
+    def _log_probability(self, chosen: IntArray) -> float:
+        """Compute the log probability that noisy utilities of k < d items are the k largest."""
+        competitors, best = self._without(chosen)
+        return competitors.log_all_above(self._utilities[chosen] - best)
 
     @cached_property
     def _utilities(self) -> FloatArray:
@@ -233,23 +235,11 @@ class _NoisyTopK(TopKMechanism):
         scores = np.asarray(self.scores)
         return utilities(scores, share, self.sensitivity, place=self.k, noise=rounded)
 
-    def _all_above_the_rest(self, chosen: IntArray) -> Estimate:
-        """Compute the log probability that noisy utilities of `chosen` are the k largest."""
-        competitors, best = self._without(chosen)
-        log, error = competitors.log_all_above(self._utilities[chosen] - best)
-        return Estimate(log, error, "quadrature")
-
     def _without(self, gone: Sequence[int] | IntArray) -> tuple[Competitors, float]:
         """Leave those items out; utilities of the rest are relative to the best of them."""
         rest = np.delete(self._utilities, gone)
         best = float(rest.max())
         return Competitors(noise_named(self.noise), rest - best, np.zeros(rest.size)), best
-
-    def _peel_with_gumbel(self, source: random.Random) -> Support:
-        """Draw without replacement, each time with probability proportional to exp(utility)."""
-        return self._drawn(
-            lambda left: IntegerWeights.from_logs(self._utilities[left]).draw(source)
-        )
 
     def _drawn(self, place: Callable[[IntArray], int]) -> Support:
         """Draw k sorted indices, by the place of each among those that are left, sorted."""
@@ -267,7 +257,7 @@ class OneShotTopK(_NoisyTopK):
     Notes
     -----
     With Gumbel noise this is the same law as `Peeling`, and drawn in integers; all others are
-    drawn in double precision, see `NoisyMax`. Probabilities are quadratures with an error bar.
+    drawn in double precision, see `NoisyMax`. Probabilities are quadratures.
 
     References
     ----------
@@ -289,9 +279,6 @@ class OneShotTopK(_NoisyTopK):
         best = np.argpartition(-noisy, self.k - 1)[: self.k]
         return tuple(sorted(best.tolist()))
 
-    def _estimate(self, chosen: IntArray) -> Estimate:
-        return self._all_above_the_rest(chosen)
-
 
 @completed_by(_NoisyTopK)
 @dataclass(frozen=True, eq=False)
@@ -305,8 +292,7 @@ class Peeling(_NoisyTopK):
     is permute-and-flip in fractions. The other noises are drawn in double precision; see
     `NoisyMax`.
 
-    Probabilities are quadratures with an error bar; with another noise than Gumbel up to k =
-    `MAX_FOLLOWED`.
+    Probabilities are quadratures; with another noise than Gumbel up to k = `MAX_FOLLOWED`.
 
     References
     ----------
@@ -338,28 +324,14 @@ class Peeling(_NoisyTopK):
 
         return self._drawn(largest)
 
-    def _estimate(self, chosen: IntArray) -> Estimate:
+    def _log_probability(self, chosen: IntArray) -> float:
         if self.noise == "gumbel":
-            return self._all_above_the_rest(chosen)
-        return self._over_all_orders(chosen.tolist())
-
-    def _next(self, gone: Sequence[int], wanted: Sequence[int]) -> tuple[FloatArray, float]:
-        """Compute log probabilities that each of `wanted` is drawn once `gone` are; error bar."""
-        competitors, best = self._without(gone)
-        logs, errors = competitors.log_wins(
-            self._utilities[np.array(wanted)] - best, np.zeros(len(wanted))
-        )
-        return logs, float(errors.max())
-
-    def _over_all_orders(self, chosen: list[int]) -> Estimate:
-        """Sum over the sets that can have been drawn before the last, second last, ... item."""
-        bars = []
+            return super()._log_probability(chosen)
 
         def following(gone: Support) -> Iterator[tuple[int, float]]:
-            wanted = [j for j in chosen if j not in gone]
-            logs, bar = self._next(gone, wanted)
-            bars.append(bar)
+            wanted = [j for j in chosen.tolist() if j not in gone]
+            competitors, best = self._without(gone)
+            logs = competitors.log_wins(self._utilities[wanted] - best, np.zeros(len(wanted)))
             return zip(wanted, logs.tolist(), strict=True)
 
-        log = log_in_any_order(chosen, following)
-        return Estimate(log, self.k * max(bars), "quadrature")
+        return log_in_any_order(chosen.tolist(), following)

@@ -181,7 +181,7 @@ class FlipIntegral:
         """∫ (t/T)^k Π (1 - w_l t) dt for k = 0, 1, ...; 1/(1 - wt) = Σ (wt)^k."""
         logs = np.log(self._panels.points / self._end)
         powers = np.arange(TERMS + 1.0)[:, None] * logs
-        return np.asarray(np.exp(self._panels.integrate(self._log_product + powers)[0]))
+        return np.asarray(np.exp(self._panels.integrate(self._log_product + powers)))
 
     def log_probabilities(self, logs: FloatArray) -> FloatArray:
         """Compute log probabilities of numbers with these ln w, which are among those listed."""
@@ -191,7 +191,7 @@ class FlipIntegral:
         found[small] = np.log(polyval(weights[small] * self._end, self._moments))
         # There are no more than REACH/SMALL of them.
         others = self._log_product - np.log1p(-np.outer(weights[~small], self._panels.points))
-        found[~small] = self._panels.integrate(others)[0]
+        found[~small] = self._panels.integrate(others)
         return np.asarray((unique + found)[places])
 
 
