@@ -46,8 +46,8 @@ SHOWN = 5
 MOST_REMEMBERED = 1000
 """Different values of one kind that are counted at a time."""
 
-MOST_BYTES = 80
-"""Bytes of an odd value that are remembered."""
+MOST_BYTES, CUT = 80, b"..."
+"""Bytes of an odd value that are remembered, and what stands for the others."""
 
 BEYOND_TEXTS = "a number from 2^53 on"
 
@@ -66,8 +66,8 @@ SENTENCES = {
     "number": "are text that is no number and not in missingValues, and count as missing; a "
     'decimal comma is said by "decimalChar": ",", a sign between thousands by "groupChar", a date '
     'by the type "date"; a unit beside the number belongs into the schema',
-    "bytes": f"have bytes that are no UTF-8; {SAVE_AS_UTF8}",
-    "point": 'are no {type} of {written}; see the "format" of the field',
+    "bytes": f"are in no list, some with bytes that are no UTF-8; {SAVE_AS_UTF8}",
+    "point": "are no {type} of ISO 8601, such as 2020-01-31",
 }
 """What is said of values that do not fit, and what would be right."""
 
@@ -99,17 +99,16 @@ def kinds_of(column: pa.Array, field: Field) -> NDArray[np.int8]:
         kinds = np.where(codes >= 0, FINE, absent).astype(np.int8)
     else:
         kinds = _kinds_of_texts(column, field)
-    if (kinds != FINE).any():
+    if field.is_number and (kinds != FINE).any():
         kinds[values.unreadable(column, field)] = UNREADABLE
     return kinds
 
 
 def _kinds_of_texts(column: pa.Array, field: Field) -> NDArray[np.int8]:
-    """Tell values that are there from missing ones; a date must be one, as it is written."""
+    """Tell values that are there from missing ones; a date must be one."""
     plain = Field(field.name, "string", missing_values=field.missing_values)
     texts = values.identities(column, plain)
     kinds = np.zeros(len(texts), np.int8)
-    kinds[values.unreadable(column, plain)] = UNREADABLE
     if field.type in POINTS:
         kinds[seconds(column, field) == NO_POINT] = UNREADABLE
     kinds[texts.is_null().to_numpy(zero_copy_only=False)] = MISSING
@@ -215,7 +214,7 @@ class FieldCheck:
         counts = counted.field("counts").to_numpy()
         for at in np.argsort(-counts, kind="stable")[:MOST_REMEMBERED].tolist():
             cell = counted.field("values")[at].as_py()
-            short = cell if cell is None or len(cell) <= MOST_BYTES else cell[:MOST_BYTES] + b"..."
+            short = cell if cell is None or len(cell) <= MOST_BYTES else cell[:MOST_BYTES] + CUT
             counter[short] += int(counts[at])
         if len(counter) > MOST_REMEMBERED:
             self.frequent[kind] = Counter(dict(counter.most_common(MOST_REMEMBERED)))
@@ -273,7 +272,6 @@ class FieldCheck:
             value=shown[0][0] if shown else "",
             codes=self._codes,
             type=own.type,
-            written="ISO 8601" if own.format == "default" else f"the format {own.format}",
         )
         how_many = f"all {what}" if share == 1.0 else f"{percent(share)} of {what}"
         frequent = ", ".join(f"'{text}' ({rows:,} rows)" for text, rows in shown)
@@ -289,9 +287,10 @@ class FieldCheck:
             of_weight = "no weight" if kind == BELOW else "trimmed"
             return (of_weight, 0.0) if self.is_weight else ("clipped", CLIPPED)
         if kind == UNLISTED:
-            return "unlisted", IN_NO_LIST
-        texts = own.is_listed or own.type == "string"
-        return "number" if own.is_number else "bytes" if texts else "point", 0.0
+            whole = (cell for cell in self.frequent[kind] if cell and not cell.endswith(CUT))
+            lost = any(cell.decode("utf-8", "ignore").encode() != cell for cell in whole)
+            return "bytes" if lost else "unlisted", IN_NO_LIST
+        return "number" if own.is_number else "point", 0.0
 
     def _is_code(self, kind: int, count: int) -> bool:
         """Tell if one number is most of those on its side, and less than half of all."""

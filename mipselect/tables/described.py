@@ -10,20 +10,19 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyarrow import compute
 
 from mipselect.errors import InvalidInput, about
-from mipselect.json_objects import read_json
 from mipselect.tables.fields import BLANKS, IGNORED, MAPPED, PROPOSED, ROLE
 from mipselect.tables.fields import NUMBER as A_NUMBER
 from mipselect.tables.parts import TableFile
 from mipselect.tables.schema import FEATURES, PRIVACY_UNIT, TableSchema
 from mipselect.tables.sources import ENDINGS, STAT, open_source
-from mipselect.validation import listed, shown
+from mipselect.validation import listed
 
 # What names say.
 
@@ -95,8 +94,6 @@ def looking_like_identifiers(names: Iterable[object]) -> tuple[list[str], str]:
 
 # What a codebook says.
 
-MOST_BYTES = 1 << 26
-
 
 def read_codebook(path: str | Path, source: TableFile) -> TableSchema:
     """Read what somebody wrote down of a table.
@@ -104,10 +101,9 @@ def read_codebook(path: str | Path, source: TableFile) -> TableSchema:
     Parameters
     ----------
     path : str or Path
-        A Table Schema or a data package of Frictionless (JSON); or a file of SPSS, Stata or SAS,
-        whose header has a codebook.
+        A Table Schema of Frictionless (JSON); or a file of SPSS, Stata or SAS, whose header has a
+        codebook.
     source : TableFile
-        The table; its name chooses the resource of a data package.
 
     Raises
     ------
@@ -118,42 +114,11 @@ def read_codebook(path: str | Path, source: TableFile) -> TableSchema:
     if ENDINGS.get(path.suffix.lower()) == STAT:
         codebook = described(path).schema
     else:
-        content = read_json(path, MOST_BYTES)
-        with about(str(path)):
-            if isinstance(content, Mapping) and "resources" in content:
-                content = _schema_of_resource(content, path, PurePosixPath(str(source.path)).name)
-            if not isinstance(content, Mapping) or "fields" not in content:
-                raise InvalidInput("is no Table Schema and no data package of Frictionless")
-            codebook = TableSchema.of(content)
+        codebook = TableSchema.read(path)
     names = [field.name for field in codebook.fields]
     if not set(names) & set(columns):
         raise InvalidInput(f"{path}: describes no column of {source}; it describes {listed(names)}")
     return codebook
-
-
-def _schema_of_resource(content: Mapping[str, Any], path: Path, file: str) -> Any:
-    """Find the schema of the resource of a data package that is this file, or of its only one."""
-    resources = [each for each in _list(content["resources"]) if isinstance(each, Mapping)]
-    paths = [
-        [PurePosixPath(str(each)).name for each in _list(one.get("path"))] for one in resources
-    ]
-    chosen = [one for one, names in zip(resources, paths, strict=True) if file in names]
-    if len(chosen or resources) != 1:
-        known = [str(each.get("name", "?")) for each in resources]
-        raise InvalidInput(f"must have one resource that is {shown(file)}; it has {listed(known)}")
-    (resource,) = chosen or resources
-    schema = resource.get("schema")
-    if isinstance(schema, str):
-        if "://" in schema or ".." in schema or schema.startswith("/"):
-            raise InvalidInput(f"its schema {shown(schema)} is elsewhere; give that as --codebook")
-        return read_json(path.with_name(schema), MOST_BYTES)
-    if not isinstance(schema, Mapping):
-        raise InvalidInput(f"the resource {shown(resource.get('name', '?'))} has no schema")
-    return schema
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
 
 
 # What rows propose.
@@ -174,8 +139,7 @@ KINDS: Mapping[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "y or n": ("y|n", {"type": "boolean", "trueValues": ["y", "Y"], "falseValues": ["n", "N"]}),
-    "%Y-%m-%d": (r"\d{4}-\d{2}-\d{2}", {"type": "date"}),
-    "%d.%m.%Y": (r"\d{2}\.\d{2}\.\d{4}", {"type": "date", "format": "%d.%m.%Y"}),
+    "day": (r"\d{4}-\d{2}-\d{2}", {"type": "date"}),
     EITHER: (r"[+-]?[1-9]\d{0,2},\d{3}", TEXT),
     COMMA: (r"[+-]?\d+,\d+", {"type": "number", "decimalChar": ","}),
     "code": (r"[+-]?0\d+", TEXT),
@@ -193,8 +157,8 @@ def proposed_types(source: Any) -> dict[str, dict[str, Any]]:
     """Propose a type for every column of a table without types, as properties of its field.
 
     It is integer, number, boolean, date or string. A boolean of yes and no, or of y and n, has its
-    texts too, a number its decimal comma, and a date its format where that is 31.01.2020. All rows
-    are read. The result is SENSITIVE: it is computed from them without any privacy.
+    texts too, and a number its decimal comma. All rows are read. The result is SENSITIVE: it is
+    computed from them without any privacy.
 
     Parameters
     ----------
@@ -244,13 +208,13 @@ def _kind(value: float | bytes | None) -> str:
         return ""
     for kind, (pattern, properties) in KINDS.items():
         if re.fullmatch(pattern, text, re.ASCII):
-            return kind if properties["type"] != "date" or _is_day(text, kind) else "text"
+            return kind if properties["type"] != "date" or _is_day(text) else "text"
     return "text"
 
 
-def _is_day(text: str, format_: str) -> bool:
+def _is_day(text: str) -> bool:
     try:
-        datetime.datetime.strptime(text, format_)
+        datetime.date.fromisoformat(text)
     except ValueError:
         return False
     return True

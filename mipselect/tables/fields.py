@@ -74,7 +74,8 @@ class Field:
     unit : str or None
         The unit of measurement in words, such as "mmHg".
     format : str
-        How a date or a time is written: "default" for ISO 8601, or a pattern such as "%d.%m.%Y".
+        How a date or a time is written, as the schema says: "default" is ISO 8601, and of any other
+        nothing is made.
     role : str or None
         `mipselect:role`: "weight" for the survey weight of a row, "ignored" for an identifier, a
         name or whatever else is never used. Both are no features.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from difflib import SequenceMatcher, get_close_matches
 from pathlib import Path
@@ -229,7 +229,11 @@ def _derived(entry: Mapping[str, Any], source: Field, where: str) -> DerivedFiel
             )
         if source.type == "date" and way == "hour":
             raise InvalidInput(f"{where}: a field of type date has no hour")
-        checked_format(source, f"field {source.name}")
+        if source.format != "default":
+            raise InvalidInput(
+                f"{where}: a part is of dates in ISO 8601, as 2020-01-31; {shown(source.name)} has "
+                f"the format {shown(source.format)}: write them so, and take the format out"
+            )
         listed_as = LEVELS.get(way)
         if listed_as and given:
             raise InvalidInput(f"{where}: {way} is one of {len(listed_as)} categories")
@@ -257,68 +261,27 @@ def seconds(column: pa.Array, field: Field) -> NDArray[np.int64]:
 
     A date is its midnight. A time of day alone is no point.
     """
-    result = by_kind(column, lambda part: _of_one_kind(part, field), np.int64)
+    result = by_kind(column, _of_one_kind, np.int64)
     if any(field.missing_values):
-        codes = [_seconds_of(text, field) for text in field.missing_values]
+        codes = [_seconds_of(text) for text in field.missing_values]
         result = np.where(np.isin(result, codes), NO_POINT, result)
     return result
 
 
-def checked_format(field: Field, where: str) -> None:
-    """Raise `InvalidInput` for a format of dates that cannot be read in one way.
-
-    Parameters
-    ----------
-    field : Field
-        A field of type date or datetime.
-    where : str
-        Its path in the file, for messages.
-    """
-    if field.format == "default":
-        return
-    letters = re.findall("%(.)", field.format)
-    needed = {"date": "Ymd", "datetime": "YmdH"}[field.type]
-    once = len(set(letters)) == len(letters)
-    if not once or set(letters) - set("YmdHMS") or not set(needed) <= set(letters):
-        wanted = ", ".join(f"%{letter}" for letter in needed)
-        raise InvalidInput(
-            f'{where}: format must be "default" (ISO 8601) or a pattern of %Y, %m, %d, %H, %M and '
-            f"%S, each at most once, with {wanted}; got {shown(field.format)}"
-        )
-    # A date may arrive as ISO 8601 whatever the file has, and must then stand for the same.
-    sample = datetime(2001, 2, 3, 4, 5, 6).strftime(field.format)
-    as_iso = _point(sample, replace(field, format="default"))
-    if as_iso is not None and as_iso != datetime.strptime(sample, field.format):
-        raise InvalidInput(
-            f"{where}: format {shown(field.format)} can be mistaken for ISO 8601: {shown(sample)} "
-            "is another date there; write the file in another way"
-        )
-
-
-def _of_one_kind(column: pa.Array, field: Field) -> NDArray[np.int64]:
+def _of_one_kind(column: pa.Array) -> NDArray[np.int64]:
     encoded = texts_of(column).dictionary_encode()
     # As bytes, for a text need not be UTF-8.
     cells = encoded.dictionary.view(pa.binary()).to_pylist()
-    of_each = [_seconds_of(cell.decode("utf-8", "replace"), field) for cell in cells]
+    of_each = [_seconds_of(cell.decode("utf-8", "replace")) for cell in cells]
     places: NDArray[np.int64] = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     return np.array([*of_each, NO_POINT], dtype=np.int64)[places]
 
 
-def _seconds_of(text: str, field: Field) -> int:
-    point = _point(text, field)
-    return NO_POINT if point is None else (point - EPOCH) // SECOND
-
-
-def _point(text: str, field: Field) -> datetime | None:
-    """Read a point in time of UTC: by ISO 8601, else as the field is written."""
+def _seconds_of(text: str) -> int:
     try:
-        return _of_iso(text)
+        return (_of_iso(text) - EPOCH) // SECOND
     except (ValueError, OverflowError):
-        pass
-    try:
-        return None if field.format == "default" else datetime.strptime(text, field.format)
-    except ValueError:
-        return None
+        return NO_POINT
 
 
 def _of_iso(text: str) -> datetime:

@@ -97,18 +97,15 @@ def identities(column: pa.Array, field: Field) -> pa.Array:
 
 
 def unreadable(column: pa.Array, field: Field) -> NDArray[np.bool_]:
-    """Tell which values the type of the field cannot stand for, shape (rows,).
+    """Tell which values of a field of numbers are texts that are no number, shape (rows,).
 
-    In a field of numbers these are texts that are no number, but for those of `missingValues` and
-    NaN; in any other field bytes that are no UTF-8.
+    Those of `missingValues` are none of them, and NaN is not.
     """
 
     def of_one_kind(part: pa.Array) -> NDArray[np.bool_]:
         if is_numeric(part.type):
             return np.zeros(len(part), dtype=bool)
         texts = plain_texts(part)
-        if not field.is_number:
-            return _is_no_utf8(texts)
         # Polars writes NaN as a text where another row holds one.
         named = pa.array([*field.missing_values, *NANS], pa.string())
         stands = compute.or_(compute.is_in(texts, value_set=named), texts.is_null())
@@ -133,22 +130,6 @@ def written(number: float) -> str | None:
 def texts_of(column: pa.Array) -> pa.Array:
     """Write values of one kind as texts; a number as `written` does."""
     return _written(doubles(column)) if is_numeric(column.type) else plain_texts(column)
-
-
-def _is_no_utf8(texts: pa.Array) -> NDArray[np.bool_]:
-    """Tell which texts have bytes that are no UTF-8; null has none."""
-    stored = texts.view(pa.binary())
-    try:
-        stored.cast(pa.string())
-        return np.zeros(len(stored), dtype=bool)
-    except pa.ArrowInvalid:
-        encoded = stored.dictionary_encode("encode")
-    cells = [cell or b"" for cell in encoded.dictionary.to_pylist()]
-    wrong = pa.array(
-        [cell.decode("utf-8", "ignore").encode() != cell for cell in cells], pa.bool_()
-    )
-    result: NDArray[np.bool_] = wrong.take(encoded.indices).to_numpy(zero_copy_only=False)
-    return result
 
 
 def _identities(column: pa.Array, field: Field) -> pa.Array:

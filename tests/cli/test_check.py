@@ -179,7 +179,7 @@ CASES: list[tuple[list[dict[str, Any]], dict[str, list[str]], list[tuple[str, ..
     ([AGE, SMOKER, FROM_5E4], {"charges": [str(900 + k) for k in range(28)] + ["55000"] * 372},
      [("charges: 7.0 % of values are below the minimum 50,000",)]),
     ([AGE, {"name": "id", "type": "date"}], {"id": ["31.12.2019"] * 400},
-     [('id: all values are no date of ISO 8601; see the "format" of the field',)]),
+     [('id: all values are no date of ISO 8601, such as 2020-01-31',)]),
     *(([AGE, CHARGES], {"age": [date] * 400},
      [(NO_NUMBER, 'a date by the type "date"', f"Most frequent: '{date}' (400 rows)")])
       for date in ("31.12.2019", "12/31/2019", "2019-12-31", "2019-12-31 10:00")),
@@ -227,5 +227,6 @@ def test_bytes_that_are_no_utf8(run: Run, tmp_path: Path) -> None:
     path.write_bytes(path.read_text(encoding="utf-8").encode("latin-1"))
     (found,) = lines(run, tmp_path)
     assert found.startswith(
-        "smoker: 50 % of values have bytes that are no UTF-8; save the file as UTF-8"
+        "smoker: 50 % of values are in no list, some with bytes that are no UTF-8; save the file "
+        "as UTF-8"
     )

@@ -52,7 +52,7 @@ FIELDS: list[dict[str, Any]] = [
     {"name": "part", "type": "number", "categories": [0.1, 0.5, 1, 1e-05]},
     {"name": "flag", "type": "boolean"},
     {"name": "since", "type": "datetime", "missingValues": ["", "2020-02-29"]},
-    {"name": "born", "type": "date", "format": "%d.%m.%Y"},
+    {"name": "born", "type": "date"},
     {"name": "y", "type": "number", "constraints": {"minimum": -1, "maximum": 1}},
 ]
 MADE: list[dict[str, Any]] = [
@@ -79,7 +79,7 @@ PLAIN: dict[str, list[Any]] = {
     "times": [datetime.datetime(2020, 1, 1), datetime.datetime(2020, 1, 1, 12, 30, 1)],
     "points": ["2020-01-01", "2020-02-29", "2021-07-04T12:30", "2021-07-04 23:59:59.5Z", "x"],
     "zones": ["2021-12-31T23:30-01:00", "2022-01-01T00:30+01:00", "2021-02-30", "0000-01-01"],
-    "written": ["31.12.1999", "1.2.2003", "2003-02-01", "32.1.2000", "07:30", "24:00", "7:30"],
+    "written": ["1999-12-31", "2003-02-01", "2000-01-32", "07:30", "24:00", "7:30"],
     "day": [datetime.time(0), datetime.time(7, 30), datetime.time(23, 59, 59, 5)],
     "decimals": [Decimal("0.10"), Decimal("7.00"), Decimal("0.5"), Decimal("1234.57")],
     "nothing": [None],

@@ -17,7 +17,7 @@ CONTENT: dict[str, Any] = {
             "constraints": {"minimum": 1000, "maximum": 5e5},
         },
         {"name": "smoker", "type": "boolean"},
-        {"name": "admitted", "type": "date", "format": "%d.%m.%Y"},
+        {"name": "admitted", "type": "date"},
         {"name": "stay", "type": "number", "constraints": {"minimum": 0, "maximum": 60}},
         {"name": "died", "type": "boolean"},
     ],
@@ -37,7 +37,7 @@ def clinic(n: int = 3000, seed: int = 0) -> pd.DataFrame:
     stay = 2 * np.log2(income) - 22 + 2.5 * np.sqrt(age) + 6 * (day.month == 1)
     frame = pd.DataFrame({"age": age, "income": income.round(2)})
     frame["smoker"] = rng.random(n) < 0.4
-    frame["admitted"] = day.strftime("%d.%m.%Y")
+    frame["admitted"] = day.strftime("%Y-%m-%d")
     frame["stay"] = (stay + rng.normal(0, 1, n)).round(2)
     frame["died"] = frame["smoker"] & (age > 60)
     return frame

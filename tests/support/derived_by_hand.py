@@ -28,7 +28,7 @@ CLINIC: dict[str, Any] = {
         {"name": "stage", "type": "integer", "categories": [1, 2, 4], "categoriesOrdered": True},
         {"name": "icd", "type": "string", "categories": ["E", "I", "missing"]},
         {"name": "admitted", "type": "datetime"},
-        {"name": "born", "type": "date", "format": "%d.%m.%Y"},
+        {"name": "born", "type": "date"},
         {"name": "at", "type": "datetime", "constraints": {"required": True}},
         {"name": "stay", "type": "number", "constraints": {"minimum": 0, "maximum": 60}},
     ],
@@ -50,14 +50,14 @@ LEVELS = {"month": 12, "weekday": 7, "hour": 24}
 NAMES = [field["name"] for field in CLINIC["fields"]]
 FIELDS = {field["name"]: field for field in CLINIC["fields"]}
 CLINIC_ROWS = [
-    ["18", "100", "0", "yes", "f", "1", "E", "2010-06-30", "1.2.2003", "2001-01-01T07:30", "1"],
-    ["100", "1e5", "50", "no", "m", "4", "missing", "2019-12-31 23:59", "31.12.1999",
+    ["18", "100", "0", "yes", "f", "1", "E", "2010-06-30", "2003-02-01", "2001-01-01T07:30", "1"],
+    ["100", "1e5", "50", "no", "m", "4", "missing", "2019-12-31 23:59", "1999-12-31",
      "2001-01-01 9:00", "2"],
-    ["50", "5e3", "7", "yes", "m", "2", "I", "2012-02-29 12:00", "29.02.2000",
+    ["50", "5e3", "7", "yes", "m", "2", "I", "2012-02-29 12:00", "2000-02-29",
      "2001-01-01T00:00:01", "3"],
     ["NA", "NA", "NA", "NA", "NA", "NA", "NA", "NA", "NA", "NA", "NA"],
-    ["30", "NA", "3", "yes", "m", "2", "I", "2012-02-29", "1.1.2000", "2001-01-01T12:00", "6"],
-    ["65", "0", "-5", "maybe", "x", "3", "J", "2011-02-29", "31.11.1999", "2001-01-01T24:00", "4"],
+    ["30", "NA", "3", "yes", "m", "2", "I", "2012-02-29", "2000-01-01", "2001-01-01T12:00", "6"],
+    ["65", "0", "-5", "maybe", "x", "3", "J", "2011-02-29", "1999-11-31", "2001-01-01T24:00", "4"],
     ["70.5", "1e999", "x", "no", "f", "4", "E", "2016-01-01T00:30+01:00", "1999-03-04",
      "07:30", "5"],
 ]  # fmt: skip
@@ -79,7 +79,7 @@ def derived_row(entry: Mapping[str, Any], row: Mapping[str, str]) -> list[float]
     if "transform" in entry:
         columns = _transformed(entry, source, number(text))
     else:
-        columns = _part(entry, moment(source, text))
+        columns = _part(entry, moment(text))
     if columns is None:
         columns = [0.0] * LEVELS.get(entry.get("part", ""), 1)
         return columns if required else [*columns, 1.0]
@@ -98,16 +98,10 @@ def number(text: str) -> float | None:
     return None if found == -99.0 else found
 
 
-def moment(field: Mapping[str, Any], text: str) -> datetime.datetime | None:
+def moment(text: str) -> datetime.datetime | None:
     text = text.strip(BLANKS)
     if text in CLINIC["missingValues"]:
         return None
-    if "format" in field:
-        try:
-            found_at = datetime.datetime.strptime(text, field["format"])
-            return None if found_at == NEVER else found_at
-        except ValueError:
-            pass
     found = re.fullmatch(
         r"(\d{4})-(\d\d)-(\d\d)"
         r"([ Tt](\d\d)(?::(\d\d)(:(\d\d)([.,]\d+)?)?)?([zZ]|([+-])(\d\d):?(\d\d))?)?",
