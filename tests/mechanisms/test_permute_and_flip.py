@@ -23,7 +23,7 @@ from mipselect.mechanisms.supports.law import EPS, with_another_row
 from mipselect.mechanisms.supports.permute_and_flip import (
     FirstHeads,
     FlipIntegral,
-    FlippedCells,
+    FlippedDraws,
     FlippedWeights,
 )
 from mipselect.privacy.randomness import IntegerWeights
@@ -40,8 +40,8 @@ def flipping(*of: Any, **options: Any) -> Judged:
 
 
 def scale_of(judged: Judged) -> LargestWeight:
-    assert isinstance(judged.draws._law, FlippedCells)
-    return judged.draws._law._largest
+    assert isinstance(judged.draws, FlippedDraws)
+    return judged.draws._largest
 
 
 HARD = [

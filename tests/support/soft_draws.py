@@ -60,10 +60,8 @@ class Judged:
     @np.errstate(all="ignore")
     def _refined(self, steps: int) -> rejection_sampler.SoftDraws:
         problem, prior = self.mechanism._largest.prepared, self.mechanism._prior
-        rate, law = self.mechanism._rate, self.mechanism._cell_law
-        return rejection_sampler.SoftDraws(
-            problem, prior, rate, None, None, law=law, steps_before=steps
-        )
+        draws, rate = self.mechanism._soft_draws, self.mechanism._rate
+        return draws(problem, prior, rate, None, None, steps_before=steps)
 
     @property
     def partition(self) -> Partition:

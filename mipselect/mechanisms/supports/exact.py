@@ -27,7 +27,7 @@ from mipselect.mechanisms.supports.law import (
     complexity_prior,
     exact_rate,
 )
-from mipselect.mechanisms.supports.rejection_sampler import CellLaw, Cells, SoftDraws
+from mipselect.mechanisms.supports.rejection_sampler import SoftDraws
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
 from mipselect.problem.block_scores import BlockScores
@@ -197,8 +197,8 @@ class ExactDraws(SupportMechanism):
     _listed_law: ClassVar[staticmethod[[IntegerWeights], ListedLaw]]
     """Makes the law where all supports are listed with these weights."""
 
-    _cell_law: ClassVar[staticmethod[[Cells], CellLaw]]
-    """Makes the law where cells of supports are known."""
+    _soft_draws: ClassVar[type[SoftDraws]]
+    """Draws by cells, where supports are too many to be listed."""
 
     rho_of: ClassVar[staticmethod[[float], float | None]]
     """The ρ that follows from an ε; None where no float can hold it."""
@@ -377,14 +377,7 @@ class ExactDraws(SupportMechanism):
             if isinstance(problem, BlockScores):
                 score_within(problem, run)
             return ListedDraws(problem, p, self._prior, self._rate, run, self._listed_law)
-        return SoftDraws(
-            problem,
-            self._prior,
-            self._rate,
-            self._time_limit,
-            self._progress,
-            law=self._cell_law,
-        )
+        return self._soft_draws(problem, self._prior, self._rate, self._time_limit, self._progress)
 
     def _checked(self, outcome: ArrayLike) -> IntArray:
         size = np.size(outcome)

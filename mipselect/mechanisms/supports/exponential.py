@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mipselect.mechanisms.supports.exact import ExactDraws
-from mipselect.mechanisms.supports.rejection_sampler import ProportionalCells
+from mipselect.mechanisms.supports.rejection_sampler import SoftDraws
 from mipselect.parameters import completed_by
 from mipselect.privacy.concentrated import bounded_range_rho
 
@@ -50,6 +50,6 @@ class ExponentialMechanism(ExactDraws):
     name = "exponential"
     _roundings = 1.0
     _listed_law = staticmethod(lambda weights: weights)
-    _cell_law = staticmethod(ProportionalCells)
+    _soft_draws = SoftDraws
     rho_of = staticmethod(bounded_range_rho)
     """ε²/8, for a draw is of bounded range."""

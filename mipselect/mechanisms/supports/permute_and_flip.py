@@ -27,7 +27,7 @@ from mipselect.errors import NotCertified
 from mipselect.mechanisms.noise.quadrature import Panels
 from mipselect.mechanisms.supports.base import Interval
 from mipselect.mechanisms.supports.exact import ExactDraws
-from mipselect.mechanisms.supports.rejection_sampler import Cells, Race
+from mipselect.mechanisms.supports.rejection_sampler import Race, SoftDraws
 from mipselect.parameters import completed_by
 from mipselect.privacy.concentrated import pure_rho
 from mipselect.privacy.randomness import IntegerWeights, coin, log_ratio, standard_exponential
@@ -37,7 +37,7 @@ LATE = 3.0
 """The largest weight is proven, if it is not yet, when all but 1/20 of the time is over: e = 3."""
 
 
-class FirstHeads:
+class FirstHeads(Race):
     """The race of permute-and-flip.
 
     Weights are measured from an upper bound on the largest: the race is the same from any, for it
@@ -195,22 +195,17 @@ class FlipIntegral:
         return np.asarray((unique + found)[places])
 
 
-class FlippedCells:
-    """Permute-and-flip: the first support whose coin shows heads.
+class FlippedDraws(SoftDraws):
+    """Draws by cells: the first support whose coin shows heads."""
 
-    Parameters
-    ----------
-    cells : Cells
-    """
+    @cached_property
+    def _largest(self) -> LargestWeight:
+        return LargestWeight(self._partition, self._log_weight, self._rate.allowance)
 
-    def __init__(self, cells: Cells) -> None:
-        self._largest = LargestWeight(cells.partition, cells.log_weight, cells.allowance)
-
-    def race(self) -> Race:
-        """See `CellLaw`."""
+    def _race(self) -> Race:
         return FirstHeads(self._largest)
 
-    def log_probability(self, support: IntArray) -> Interval:
+    def estimate(self, support: IntArray) -> Interval:
         """Raise `NotCertified`."""
         raise NotCertified(
             "no probability of permute-and-flip is known where the supports are not listed: list "
@@ -266,6 +261,6 @@ class PermuteAndFlip(ExactDraws):
     name = "permute-and-flip"
     _roundings = 2.5
     _listed_law = staticmethod(FlippedWeights)
-    _cell_law = staticmethod(FlippedCells)
+    _soft_draws = FlippedDraws
     rho_of = staticmethod(pure_rho)
     """ε²/2, which holds for anything that is ε-private."""

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from threading import Lock
-from typing import Protocol
 
 import numpy as np
 
@@ -27,76 +26,15 @@ from mipselect.search.progress import ProgressCallback, Run, TimeUp
 from mipselect.search.soft import LogWeight, Partition, space_of
 
 
-class Race(Protocol):
-    """One draw: its clock, and whether a proposal that was accepted is taken."""
+class Race:
+    """One draw of the exponential mechanism: the first proposal that is accepted is taken."""
 
     def wait(self, log_rate: float, source: random.Random) -> None:
         """Let the time pass until the next proposal; they come at rate exp(log_rate)."""
 
     def takes(self, log_weight: Callable[[], float], source: random.Random) -> bool:
-        """Return True if the support of this weight is what is drawn."""
-
-
-class FirstProposal:
-    """The race of the exponential mechanism: time does not matter."""
-
-    def wait(self, log_rate: float, source: random.Random) -> None:
-        """Do nothing."""
-
-    def takes(self, log_weight: Callable[[], float], source: random.Random) -> bool:
-        """Return True."""
+        """Return True if the support of this weight, which was accepted, is what is drawn."""
         return True
-
-
-@dataclass(frozen=True, eq=False)
-class Cells:
-    """All that is known of the weights of supports.
-
-    Attributes
-    ----------
-    partition : Partition
-        Cells with bounds on the weights, which are refined as time goes on.
-    allowance : float
-        How far the log of a weight may be above the bound of its cell.
-    log_weight : callable
-        From a support, shape (s,), to the log of its weight: always the same number.
-    """
-
-    partition: Partition
-    allowance: float
-    log_weight: Callable[[IntArray], float]
-
-
-class CellLaw(Protocol):
-    """A law over all supports, of which cells are known."""
-
-    def race(self) -> Race:
-        """Begin a draw."""
-
-    def log_probability(self, support: IntArray) -> Interval:
-        """Return a proven interval of the log probability of one support."""
-
-
-class ProportionalCells:
-    """P(S) ∝ w_S: the exponential mechanism.
-
-    Parameters
-    ----------
-    cells : Cells
-    """
-
-    def __init__(self, cells: Cells) -> None:
-        self._cells = cells
-
-    def race(self) -> Race:
-        """See `CellLaw`."""
-        return FirstProposal()
-
-    def log_probability(self, support: IntArray) -> Interval:
-        """See `CellLaw`."""
-        log_weight, slack = self._cells.log_weight(support), self._cells.allowance
-        low, high = self._cells.partition.log_total(slack)
-        return Interval(log_weight - slack - high, min(log_weight + slack - low, 0.0))
 
 
 TIGHT = 0.05
@@ -119,11 +57,11 @@ class Proposal:
 
 
 class SoftDraws:
-    """Draws of a law that comes from exact weights, from a partition that learns from rejections.
+    """Draws of the exponential mechanism, from a partition that learns from rejections.
 
     Every try is accepted with probability weight / bound, whatever the partition is at the time,
-    so that what is accepted has the exact law (docs/mathematics/exact-draws.md, (2)); or it is
-    the next of a race (docs/mathematics/permute-and-flip.md, (3)).
+    so that what is accepted has the exact law (docs/mathematics/exact-draws.md, (2)). For another
+    law a subclass has the race that accepted tries take part in.
 
     Parameters
     ----------
@@ -134,8 +72,6 @@ class SoftDraws:
         Seconds for the preparation, and for every draw.
     progress : callable, optional
         Receives a `Progress` now and then.
-    law : callable
-        Makes the law of what is known of the weights; default P(S) ∝ the weights.
     steps_before : int
         Most refinements before the first draw.
     """
@@ -148,7 +84,6 @@ class SoftDraws:
         time_limit: float | None,
         progress: ProgressCallback | None,
         *,
-        law: Callable[[Cells], CellLaw] = ProportionalCells,
         steps_before: int = STEPS_BEFORE,
     ) -> None:
         self._problem, self._rate = problem, rate
@@ -163,7 +98,6 @@ class SoftDraws:
             self._refine_at_first(run, steps_before)
         except TimeUp as stop:
             raise self._refusal() from stop
-        self._law = law(Cells(self._partition, rate.allowance, self._log_weight))
 
     @property
     def acceptance(self) -> float:
@@ -183,7 +117,7 @@ class SoftDraws:
             If a weight is above its bound, which no data can bring about.
         """
         with self._lock:
-            run, race = self._begin("draw"), self._law.race()
+            run, race = self._begin("draw"), self._race()
             size = 1
             try:
                 while True:
@@ -220,9 +154,15 @@ class SoftDraws:
         with self._lock:
             self._begin("estimate")
             try:
-                return self._law.log_probability(support)
+                log_weight, slack = self._log_weight(support), self._rate.allowance
+                low, high = self._partition.log_total(slack)
             except TimeUp as stop:
                 raise self._refusal() from stop
+        return Interval(log_weight - slack - high, min(log_weight + slack - low, 0.0))
+
+    def _race(self) -> Race:
+        """Begin a draw."""
+        return Race()
 
     def _begin(self, stage: str) -> Run:
         self._run = Run.start(self._time_limit, self._progress)
