@@ -19,7 +19,6 @@ from mipselect.errors import (
     InvalidInput,
     advised,
     called_from,
-    warn_of_little_use,
     warn_of_no_ledger,
 )
 from mipselect.frames import (
@@ -276,7 +275,6 @@ class PrivateDraw(PrivateEstimator):
         self._refuse(fit_params)
         self.check()
         self._warn_of_no_ledger()
-        warn_of_names(X, y)
         source, _ = source_of(self.random_state)
         self._fit(X, y, source)
         return self
@@ -339,25 +337,6 @@ def _require_all_there(target: Any) -> None:
             numeric_vector(target)
         elif any(value is None or value != value for value in target):
             raise InvalidInput(f"y must be finite: it has missing values; {MISSING}")
-
-
-def warn_of_names(X: Any, y: Any) -> None:
-    """Warn where a column of a frame is called like an identifier, or as the target is."""
-    names, name = list(getattr(X, "columns", ())), getattr(y, "name", None)
-    # What reads tables takes long to import.
-    from mipselect.tables.described import looking_like_identifiers
-
-    alike, looks = looking_like_identifiers(names)
-    if alike:
-        warn_of_little_use(
-            f"{listed(alike)} of X {looks}: who a row is about says nothing of other rows; take "
-            f"X.drop(columns={alike!r})"
-        )
-    if isinstance(name, str) and name and name in names:
-        warn_of_little_use(
-            f"X has a column {name!r}, and y is called so too: a target among the columns explains "
-            f"itself; leave it out of X, such as by X.drop(columns={name!r})"
-        )
 
 
 def refuse_repeated_names(X: object) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import pandas as pd
 import pytest
 
 from mipselect import BlockScores, Instance, Ledger, Moments
-from mipselect.errors import InvalidInput, UsefulnessWarning
+from mipselect.errors import InvalidInput
 from mipselect.regression import (
     AdaSSPRegressor,
     ObjectivePerturbationClassifier,
@@ -108,17 +107,6 @@ def test_labels_that_have_none_in_common_are_refused() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_columns_like_identifiers_are_told_by_their_names(name: str) -> None:
-    X = frame().set_axis(["a", "provnum"], axis=1)
-    with pytest.warns(UsefulnessWarning, match="provnum of X looks like an identifier") as told:
-        estimators()[name].fit(X, target())
-    assert sum("identifier" in str(one.message) for one in told) == 1
-    with warnings.catch_warnings():
-        warnings.filterwarnings("error", "identifier", UsefulnessWarning)
-        estimators()[name].fit(X.set_axis(["a", "b"], axis=1), target())
-
-
-@pytest.mark.parametrize("name", NAMES)
 def test_whole_numbers_as_labels_are_the_names_of_columns_unless_they_are_places(name: str) -> None:
     estimator, X, y = estimators()[name], frame(), target()
     for labels, names in (([1990, 2000], {"1990", "2000"}), ([0, 1], {"x0", "x1"})):
@@ -138,21 +126,6 @@ def test_weights_of_rows_are_refused_by_a_name_that_was_written(name: str) -> No
     with pytest.raises(InvalidInput, match=r"not sample_weight: .* field of a schema") as refused:
         estimator.fit(X, y, sample_weight=y)
     assert str(refused.value).startswith(f"{type(estimator).__name__}.fit takes X and y")
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_target_among_the_columns_is_told_once(name: str) -> None:
-    X, y = frame(), target().rename("a")
-    with pytest.warns(UsefulnessWarning) as told:
-        estimators()[name].fit(X, y)
-    (itself,) = (one for one in told if "explains itself" in str(one.message))
-    assert itself.filename == __file__
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", UsefulnessWarning)
-        with pytest.raises(UsefulnessWarning, match="X has a column 'a', and y is called so too"):
-            estimators()[name].set_params(epsilon=100.0).fit(X, y)
-        estimators()[name].set_params(epsilon=100.0).fit(X.drop(columns="a"), y)
-        estimators()[name].set_params(epsilon=100.0).fit(X, y.to_numpy())
 
 
 @pytest.mark.parametrize("kept", [pd.DataFrame, np.asarray])

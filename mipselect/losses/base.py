@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from abc import ABC, abstractmethod
 
@@ -44,13 +43,6 @@ class Loss(ABC):
         At most `spread`, which is what it is unless a loss knows better.
         """
         return self.spread(y_bound, u_bound)
-
-    def flat_beyond(self, u_bound: float) -> float:
-        """Return the |y| beyond which ℓ(y, u) changes alike for all |u| ≤ u_bound; inf if none.
-
-        Clipped there, targets need no range: every R(S) changes by one constant.
-        """
-        return math.inf
 
     @property
     def degree(self) -> int | None:

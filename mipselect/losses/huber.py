@@ -63,7 +63,3 @@ class HuberLoss(BoxDualLoss):
         # Written so that nothing cancels for small U.
         inside = max(0.0, kappa - (y_bound - u_bound))
         return 2.0 * u_bound * kappa - 0.5 * inside**2
-
-    def flat_beyond(self, u_bound: float) -> float:
-        """Return U + κ: beyond, the loss is linear at every prediction."""
-        return u_bound + self.threshold

@@ -56,7 +56,3 @@ class QuantileLoss(BoxDualLoss):
     def oscillation(self, y_bound: float, u_bound: float) -> float:
         """Compute max(q, 1 - q)(min(b_y, U) + U)."""
         return self.spread(min(y_bound, u_bound), u_bound)
-
-    def flat_beyond(self, u_bound: float) -> float:
-        """Return U: beyond, every prediction is on the same side."""
-        return u_bound

@@ -56,8 +56,7 @@ class Instance(OfProblem):
         b_x, or one b_j for every feature, in the units of the columns of X.
     y_bound : float
         b_y, in the units of y. Classes are -1 and +1 whatever `y_bound` was given: it is 1 then.
-        All bounds lie between 1e-25 and 1e25. With Huber's or the quantile loss it may be inf:
-        y is clipped where no prediction comes near, which changes all R(S) by one constant.
+        All bounds lie between 1e-25 and 1e25.
     coef_bound : float
         r, the largest ‖β‖₂.
     ridge : float

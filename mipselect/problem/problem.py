@@ -50,8 +50,7 @@ class Problem:
         s, between 1 and the number of features.
     loss : Loss or None
     y_bound, coef_bound, ridge : float or None
-        b_y, r and λ, as for `Instance`. A y_bound of inf becomes the |y| beyond which targets
-        change all R(S) by one constant, where the loss has one.
+        b_y, r and λ, as for `Instance`.
     classes : (str, str) or None
         Names of -1 and +1, where they are known; then b_y is 1.
     units : PublicMap or None
@@ -103,8 +102,7 @@ class Problem:
         if self.coef_bound is not None:
             checked["coef_bound"] = in_range(self.coef_bound, "coef_bound")
         if self.y_bound is not None:
-            of_all = self._flat_beyond() if self.y_bound == math.inf else self.y_bound
-            checked["y_bound"] = in_range(of_all, "y_bound")
+            checked["y_bound"] = in_range(self.y_bound, "y_bound")
         if self.ridge is not None:
             checked["ridge"] = checked_ridge(self.ridge)
         if self.weight_bound is not None:
@@ -116,13 +114,6 @@ class Problem:
         set_fields(self, **checked)
         if isinstance(self.loss, BoxDualLoss) and None not in (self.y_bound, self.coef_bound):
             self.loss.require_stated(self.bound("y_bound"), self.prediction_bound)
-
-    def _flat_beyond(self) -> float:
-        """Return the |y| beyond which targets change R by a constant, for supports of any size."""
-        if self.loss is None or self.coef_bound is None:
-            return math.inf
-        reach = self.layout.prediction_bound(self.n_features, self.coef_bound)
-        return self.loss.flat_beyond(reach)
 
     @classmethod
     def of_columns(
