@@ -21,8 +21,8 @@ mipselect fit patients.parquet --schema patients.schema.json \\
     --target los_days --support-size 5 --epsilon 2 --output model.json
 
 mipselect fit patients.parquet --schema patients.schema.json \\
-    --target los_days --support-size 5 --epsilon 2 --delta 1e-6 \\
-    --regression boosted-adassp --always age,sex --ledger study.ledger
+    --target los_days --support-size 5 --epsilon 2 --always age,sex \\
+    --ledger study.ledger
 
 mipselect fit patients.parquet --schema patients.schema.json \\
     --target los_days --support-size 5 --epsilon 2 --quality-share 0.1

@@ -12,9 +12,8 @@ from typing import Any
 import pyarrow as pa
 from rich.console import Console
 
-from mipselect import regression
 from mipselect.cli.charging import Result, check_ledger, note_of_the_target, opened, relation_of
-from mipselect.cli.declared import given, refuse
+from mipselect.cli.declared import refuse
 from mipselect.cli.fit import FitArguments
 from mipselect.cli.inputs import ProblemSource
 from mipselect.cli.options import option_named
@@ -28,7 +27,6 @@ from mipselect.cli.table_options import (
     LOSS_OF_NUMBERS,
     NEEDS_SCHEMA,
     ModelOptions,
-    Regression,
 )
 from mipselect.errors import InvalidInput, about
 from mipselect.mechanisms.base import Mechanism
@@ -37,9 +35,13 @@ from mipselect.privacy.guarantee import amount
 from mipselect.problem.problem import Problem
 from mipselect.problem.scores import LOSS
 from mipselect.problem.stored import StoredData
-from mipselect.regression import ModelRelease, SelectThenRegress
-from mipselect.regression.base import PrivateLinearModel
-from mipselect.regression.coefficients import LEVEL, CoefficientTable, summary_text
+from mipselect.regression import (
+    ModelRelease,
+    ObjectivePerturbationClassifier,
+    ObjectivePerturbationRegressor,
+    SelectThenRegress,
+)
+from mipselect.regression.coefficients import LEVEL, summary_text
 from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.perturbed_objective import regression_loss
 from mipselect.regression.plan import TablePlan, share_of_selection
@@ -53,7 +55,6 @@ from mipselect.tables.public_map import TableQuestion
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import (
     checked_choice,
-    checked_delta,
     checked_integer,
     checked_scale,
     listed,
@@ -61,23 +62,9 @@ from mipselect.validation import (
 
 NO_RANGES = "ranges that nobody stated are drawn with a part of epsilon, and released"
 
-FOR_DELTA = (
-    "--delta is spent on --regression adassp, which has intervals; without it --regression "
-    "objective has none and mostly predicts better"
-)
-
-NO_MODEL = (
-    "no model was released, for the private test failed; the features and the budget are spent all "
-    "the same: take more rows, a larger --epsilon or --delta, or another --regression"
-)
-
-RESIDUAL_BOUND = 0.25
-ROUNDS = 8
-"""Rounds of boosted AdaSSP, for a target in [-1, 1]; by experiment too."""
-
 
 def plan_of(arguments: FitArguments) -> tuple[FitPlan, ProblemSource]:
-    """Check all that can be checked before a row is drawn from, and divide ε and δ.
+    """Check all that can be checked before a row is drawn from, and divide ε.
 
     Raises
     ------
@@ -96,7 +83,7 @@ def plan_of(arguments: FitArguments) -> tuple[FitPlan, ProblemSource]:
     if arguments.ranges is not None:
         private = checked_choice(arguments.ranges, "--ranges", WAYS) == PRIVATE
     two = schema is not None and len(schema.field(table.target, "target").category_names) == 2
-    fitter, regression = fitter_of(
+    fitter = fitter_of(
         arguments.model,
         of_classes=two,
         fit_intercept=not arguments.question.no_intercept,
@@ -124,19 +111,16 @@ def plan_of(arguments: FitArguments) -> tuple[FitPlan, ProblemSource]:
         seed=charge.seed,
         ledger=ledger,
         method=drawn.method,
-        regression=regression,
         fitter=fitter,
         drawn=drawn,
         rows=source,
         released=released,
     )
-    with about("--epsilon and --delta"):
+    with about("--epsilon"):
         promise = drawn.promise
     check_ledger(ledger, promise)
     if drawn.ranges is not None:
         say(f"note: {NO_RANGES}. {ADVICE}.")
-    if regression != arguments.model.way.value:
-        say(f"note: {FOR_DELTA}.")
     note_of_the_target(question.schema, table.target)
     return plan, ProblemSource(plan.problem, plan.data, read)
 
@@ -151,11 +135,8 @@ def fitter_of(
     epsilon: float = 1.0,
     relation: str = "replace-one",
     ranges: str = PUBLIC,
-) -> tuple[SelectThenRegress, str]:
+) -> SelectThenRegress:
     """Make what draws features and coefficients, which divides ε.
-
-    Returned is the regression too. For a δ that a number needs for nothing else it is AdaSSP, which
-    has intervals, unless another model is asked for.
 
     Parameters
     ----------
@@ -175,71 +156,32 @@ def fitter_of(
     InvalidInput
         Naming the option.
     """
-    delta, chosen = model.delta, given(model).keys() & {"--regression", "--model-loss"}
-    if delta is not None and not (of_classes or chosen):
-        model = replace(model, regression=Regression.ADASSP)
-    way = model.way.value
     if ranges == PRIVATE and (score == LOSS or relation != "replace-one"):
         raise InvalidInput(
             "ranges that nobody stated can be drawn only where features are drawn from blocks, "
             "under replace-one: leave out --score loss and --relation add-remove, or state the "
             "ranges, by --schema or by --x-bound and --y-bound"
         )
-    if delta is None and model.needs_delta:
-        raise InvalidInput(f"--delta must be given for --regression {way}")
-    if delta is not None:
-        with about("--delta"):
-            checked_delta(delta)
-        if not model.needs_delta:
-            raise InvalidInput(
-                f"--delta does not apply to --regression {way}, which is pure; --regression adassp "
-                "takes it, and has intervals, of two classes as differences of shares"
-            )
+    shared: dict[str, Any] = {"relation": relation, "fit_intercept": fit_intercept}
+    regressor: ObjectivePerturbationRegressor | ObjectivePerturbationClassifier
+    loss = model.loss or (LOSS_OF_CLASSES if of_classes else LOSS_OF_NUMBERS)
+    with about("--model-loss"):
+        if loss != LOSS_OF_CLASSES:
+            regression_loss(loss)
+            regressor = ObjectivePerturbationRegressor(loss=loss, **shared)
+        elif of_classes:
+            regressor = ObjectivePerturbationClassifier(**shared)
+        else:
+            raise InvalidInput(f"{loss} is for a target of two classes; this one is a number")
     selector: Any = BY_NAME[method](score=score)  # type: ignore[call-arg]
     fitter = SelectThenRegress(
         selector.check(option_named),
-        _estimator(
-            model,
-            of_classes=of_classes,
-            delta=delta,
-            relation=relation,
-            fit_intercept=fit_intercept,
-        ),
+        regressor,
         epsilon=epsilon,
         quality_share=model.quality_share,
         ranges=ranges,
     )
-    return fitter.check(option_named), way
-
-
-def _estimator(
-    options: ModelOptions, *, of_classes: bool, delta: float | None, **shared: Any
-) -> PrivateLinearModel:
-    """Make the estimator of the coefficients, whose ε is still to be set.
-
-    Raises
-    ------
-    InvalidInput
-        For a loss that is none, or not of such a target.
-    """
-    if options.needs_delta:
-        shared["delta"] = delta
-    match options.way:
-        case Regression.ADASSP:
-            return regression.AdaSSPRegressor(**shared)
-        case Regression.BOOSTED:
-            shared |= {"residual_bound": RESIDUAL_BOUND, "rounds": ROUNDS}
-            return regression.BoostedAdaSSPRegressor(**shared)
-        case Regression.TUKEY:
-            return regression.TukeyRegressor(**shared)
-    loss = options.loss or (LOSS_OF_CLASSES if of_classes else LOSS_OF_NUMBERS)
-    with about("--model-loss"):
-        if loss != LOSS_OF_CLASSES:
-            regression_loss(loss)
-            return regression.ObjectivePerturbationRegressor(loss=loss, **shared)
-        if not of_classes:
-            raise InvalidInput(f"{loss} is for a target of two classes; this one is a number")
-        return regression.ObjectivePerturbationClassifier(**shared)
+    return fitter.check(option_named)
 
 
 def _table(
@@ -308,8 +250,6 @@ class FitPlan(ReleasePlan):
 
     Attributes
     ----------
-    regression : str
-        Name on the command line.
     fitter : SelectThenRegress
     drawn : TablePlan
     rows : object
@@ -318,7 +258,6 @@ class FitPlan(ReleasePlan):
         Where the features are from, if they were not to be drawn.
     """
 
-    regression: str
     fitter: SelectThenRegress
     drawn: TablePlan
     rows: Any = field(repr=False)
@@ -351,18 +290,15 @@ class FitPlan(ReleasePlan):
         fitter, public, one = self.fitter, self.drawn.public, self.released
         in_blocks = self.drawn.blocks is not None
         share = share_of_selection(None, in_blocks=in_blocks)
-        regressor = self.drawn.model_on(self.drawn.widest)
-        model = regressor.get_params(deep=False)
-        bounded = ("coef_bound", "residual_bound", "rounds")
+        regressor: Any = self.drawn.model_on(self.drawn.widest)
         ranges = self.drawn.ranges
         found = {
             "method": self.method.name,
-            "regression": self.regression,
             "selection_share": share if self.selects else 0.0,
             "target_scale": public.target.scale,
             "target_offset": public.target.offset,
-            "model_loss": getattr(regressor, "loss", None),
-            **{f"model_{name}": model[name] for name in bounded if name in model},
+            "model_loss": regressor.loss,
+            "model_coef_bound": regressor.coef_bound,
         }
         if ranges is not None:
             found["ranges"] = fitter.ranges
@@ -378,7 +314,7 @@ class FitPlan(ReleasePlan):
     def noted(self) -> Mapping[str, Any]:
         """Entries of a ledger besides the settings of the problem."""
         told = {name: value for name, value in self.settings.items() if value is not None}
-        return {**told, "epsilon": self.fitter.epsilon, "delta": self.together.delta}
+        return {**told, "epsilon": self.fitter.epsilon}
 
     def doubts(self, n: int | None) -> tuple[str, ...]:
         """See `ReleasePlan`."""
@@ -427,10 +363,10 @@ class FitPlan(ReleasePlan):
             features = f"nothing for the features, which {self.released.name} released for {paid}"
         if "ranges" in parts:
             features += f", {amount(parts['ranges'])} for ranges that nobody stated"
-        what = "the coefficients"
-        if self.drawn.looks_for_ranges:
-            what = "where most values lie within the ranges, and the coefficients"
-        found = [f"Cost: {features}, {amount(parts['model'])} for {what} by {self.regression}."]
+        found = [
+            f"Cost: {features}, {amount(parts['model'])} for where most values lie within the "
+            "ranges, and the coefficients by objective perturbation."
+        ]
         if (share := self.fitter.quality_share) is not None:
             apart = f"{100.0 * share:.6g} % of the rows"
             found.append(f"Quality: on {apart}, kept apart from the fit, at no further ε.")
@@ -447,15 +383,12 @@ class FitPlan(ReleasePlan):
         return self._answer(model if self.apart is None else self.apart.measured(model))
 
     def _answer(self, model: ModelRelease) -> Result:
-        """Say what is in a model, or in features without one, where the private test failed."""
-        table = CoefficientTable.of(model) if model.has_model else None
+        """Say what is in a model."""
         report = {
             **({} if model.private else {"warning": NOT_PRIVATE}),
             **self.of_parts(model.guarantee),
-            "has_model": model.has_model,
             "model": model.to_dict(),
-            "in_units": None if table is None else table.rule.to_dict(),
-            "intervals": None if table is None else table.intervals(),
+            "in_units": model.in_units.to_dict(),
             **({"drawn_ranges": model.drawn_ranges} if model.drawn_ranges else {}),
         }
 
@@ -474,9 +407,6 @@ class FitPlan(ReleasePlan):
             for text in self.cost:
                 line(console, text)
 
-        quality, warnings = model.quality, tuple[str, ...]()
-        if not model.has_model:
-            warnings = (NO_MODEL,)
-        elif quality is not None and not quality.beats_chance:
-            warnings = (quality.verdict,)
+        quality = model.quality
+        warnings = () if quality is None or quality.beats_chance else (quality.verdict,)
         return Result(report=report, show=show, warnings=warnings)

@@ -151,7 +151,6 @@ def _selection_or_model(report: Mapping[str, Any]) -> ReportedRelease:
     return ReportedRelease(
         guarantee=total,
         method=checked_name(report["method"], "method"),
-        regression=None if model is None else checked_name(report["regression"], "regression"),
         releases=releases if model is None else (),
         model=model,
         settings=_settings(report, total.relation),
@@ -160,7 +159,6 @@ def _selection_or_model(report: Mapping[str, Any]) -> ReportedRelease:
         features_of=None if of is None else checked_name(of["sha256"], "a SHA-256"),
         titles=titles_in_words(report) if model is None else field_words(model),
         near_chance=checked_flag(report.get("nearly_blind") or False, "nearly_blind"),
-        # Two fits whose private tests failed have equal models: table and ledger tell them apart.
         **_common(report),
     )
 

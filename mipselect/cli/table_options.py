@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mipselect.cli.declared import argument, group, option, options, required
-from mipselect.cli.options import PRIVACY_PANEL, stated
+from mipselect.cli.options import stated
 from mipselect.errors import InvalidInput
 from mipselect.validation import plain_digits, shown
 
@@ -262,27 +261,12 @@ LOSS_OF_CLASSES = "logistic"
 """Default of `--model-loss` for classes; by experiment, see docs/regression.md."""
 
 
-class Regression(StrEnum):
-    """Ways to release coefficients."""
-
-    OBJECTIVE = "objective"
-    ADASSP = "adassp"
-    BOOSTED = "boosted-adassp"
-    TUKEY = "tukey"
-
-
 @options
 class ModelOptions:
-    """Options of the model: which regression, its δ and loss, and whether it is measured."""
+    """Options of the model: its loss, and whether it is measured."""
 
     PANEL = MODEL_PANEL
 
-    delta: float | None = option(
-        "--delta",
-        "δ of the coefficients, for the regressions that need one.",
-        show_default="0",
-        panel=PRIVACY_PANEL,
-    )
     quality_share: float | None = option(
         "--quality-share",
         "Keep this share of the rows, or people, apart from the fit, to say how good the model is; "
@@ -291,34 +275,13 @@ class ModelOptions:
         show_default="none",
     )
 
-    regression: str | None = option(
-        "--regression",
-        "objective is pure ε; adassp, which has intervals, boosted-adassp and tukey need --delta, "
-        "and tukey many rows for each coefficient.",
-        show_default="objective; adassp for a number if --delta is given",
-        choices=tuple(Regression),
-    )
     loss: str | None = option(
         "--model-loss",
-        'For objective: squared, huber, "huber(κ)" with κ in halves of the range of the target, '
-        "without it from 1/4 to 1 by rows times ε; for two classes logistic. In Python the squared "
-        "loss is the default of numbers.",
+        'squared, huber, "huber(κ)" with κ in halves of the range of the target, without it from '
+        "1/4 to 1 by rows times ε; for two classes logistic. In Python the squared loss is the "
+        "default of numbers.",
         show_default=f"{LOSS_OF_NUMBERS}; {LOSS_OF_CLASSES} for two classes",
     )
-
-    def __post_init__(self) -> None:
-        if self.loss is not None and self.needs_delta:
-            raise InvalidInput(f"--model-loss does not apply to --regression {self.way}")
-
-    @property
-    def way(self) -> Regression:
-        """The regression: objective perturbation, unless another is asked for."""
-        return Regression(self.regression or Regression.OBJECTIVE)
-
-    @property
-    def needs_delta(self) -> bool:
-        """True if the regression is (ε, δ)-private, not pure."""
-        return self.way is not Regression.OBJECTIVE
 
 
 def split_names(option: str, text: str) -> list[str]:

@@ -55,8 +55,6 @@ PUBLIC_FIELDS: Mapping[str, PublicField] = {
     "mcmc_radius": PublicField(float, "radius of the coefficients of the chain"),
     "model_loss": PublicField(str, "loss of the model"),
     "model_coef_bound": PublicField(float, "largest length of its coefficients"),
-    "model_residual_bound": PublicField(float, "its residuals are clipped to ±"),
-    "model_rounds": PublicField(int, "rounds of boosting"),
 }
 
 

@@ -105,7 +105,6 @@ class NoisyNormalEquations:
         the columns, and a selection from the same rows, which prefers columns that happen to look
         strong.
         """
-        regression = release.mechanism.rsplit("then ", 1)[-1]
         statistics, bounds = release.statistics, release.bounds
         if release.table is not None and release.table.weight is not None:
             raise InvalidInput(
@@ -114,8 +113,8 @@ class NoisyNormalEquations:
             )
         if "squares" not in statistics:
             raise InvalidInput(
-                f"no intervals: what their widths depend on is not released by {regression}; "
-                "AdaSSPRegressor has intervals"
+                "no intervals: what their widths depend on is not released by "
+                f"{release.regression}; AdaSSPRegressor has intervals"
             )
         rows = bounds["rows"] if "rows" in bounds else statistics["rows"][0]
         return cls(
@@ -265,23 +264,6 @@ class CoefficientTable:
         pairs = [(None, None)] * len(terms) if reason else ends
         rows = (CoefficientRow(term, *pair) for term, pair in zip(terms, pairs, strict=True))
         return cls(release, level, rule, tuple(rows), reason)
-
-    def intervals(self) -> dict[str, Any] | None:
-        """Return the intervals, ready for JSON, the intercept last; None where there are none.
-
-        An end at infinity is None: noise leaves everything open.
-        """
-        if self.reason:
-            return None
-        rows = sorted(self.rows, key=lambda row: row.term.kind == INTERCEPT)
-        named = self.release.table is not None
-        return {
-            "level": self.level,
-            "names": [row.term.meaning if named else row.term.field for row in rows],
-            "coefficients": [row.term.coefficient for row in rows],
-            "lower": [None if row.low == -math.inf else row.low for row in rows],
-            "upper": [None if row.high == math.inf else row.high for row in rows],
-        }
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

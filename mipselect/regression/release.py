@@ -167,6 +167,11 @@ class ModelRelease(Release):
         return cls(coefficients=coef, **(released | known))
 
     @property
+    def regression(self) -> str:
+        """Name of the mechanism of the coefficients, without its options."""
+        return self.mechanism.rsplit("then ", 1)[-1].partition(",")[0]
+
+    @property
     def has_probabilities(self) -> bool:
         """True of classes: their linear predictors are log-odds."""
         return self.classes is not None

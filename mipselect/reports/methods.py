@@ -31,7 +31,7 @@ ADASSP = Cited(
 )
 
 REGRESSIONS: Mapping[str, tuple[str, *tuple[Cited, ...]]] = {
-    "objective": (
+    "objective-perturbation": (
         "coefficients by objective perturbation: the minimiser of a loss with a random linear term",
         Cited(
             "Chaudhuri, Monteleoni and Sarwate, “Differentially private empirical risk "
@@ -61,7 +61,7 @@ REGRESSIONS: Mapping[str, tuple[str, *tuple[Cited, ...]]] = {
         ),
     ),
 }
-"""Regressions in words and their papers, by the names of the command line."""
+"""Regressions in words and their papers, by the names of `ModelRelease.regression`."""
 
 
 def described(name: str) -> tuple[str, *tuple[Cited, ...]]:
@@ -96,7 +96,7 @@ def sources(releases: Sequence[ReportedRelease]) -> list[str | Cited]:
     """List what to cite: the software, and the papers of the methods."""
     versions = sorted({one.version for one in releases if one.version is not None})
     version = f" Version {', '.join(versions)}." if versions else ""
-    used = [name for one in releases for name in (one.method, one.regression) if name is not None]
+    used = (name for one in releases for name in one.made_by)
     papers = dict.fromkeys(paper for name in used for paper in described(name)[1:])
     return [f"{AUTHORS}. {TITLE}. Computer program.{version}", *papers, PRIVACY]
 
@@ -122,8 +122,7 @@ def how_made(one: ReportedRelease) -> Iterator[tuple[str, str]]:
     if total.concentrated is not None:
         yield "In zero-concentrated privacy", f"ρ = {total.concentrated:.6g}"
     yield "Composition", _composition(one)
-    names = [name for name in (one.method, one.regression) if name is not None]
-    yield "Mechanism", "; then ".join(described(name)[0] for name in names)
+    yield "Mechanism", "; then ".join(described(name)[0] for name in one.made_by)
     if len(draws) > 1:
         yield "Privacy loss of one draw", amount(draws[0].guarantee)
     told = [in_words(name, value) for name, value in one.settings.items()]

@@ -179,8 +179,7 @@ class ReleaseReport:
             each = "" if one.unit == ROW else f", one for each {one.unit}"
             rows = "" if one.rows is None else f", {plural(one.rows, 'row')}{each}"
             parts.append(f"from {one.data}{rows}")
-        selection = None if one.features_of else one.method
-        known = [name for name in (selection, one.regression) if name is not None]
+        known = one.made_by[1:] if one.features_of else one.made_by
         if known:
             parts.append(f"drawn by {' and '.join(known)}")
         if one.features_of is not None:

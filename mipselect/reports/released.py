@@ -40,10 +40,8 @@ class ReportedRelease:
         Name of its file, or what stands for it.
     guarantee : Guarantee
         Guarantee of all its draws together; marked as none if it was seeded.
-    data, target : str or None
-        Names of the table and of the field.
-    method, regression : str or None
-        By the names of the command line.
+    data, target, method : str or None
+        Names of the table, of the field, and of the method that drew fields.
     releases : tuple of Release
         Draws of fields, for a selection.
     model : ModelRelease or None
@@ -77,7 +75,6 @@ class ReportedRelease:
     data: str | None = None
     target: str | None = None
     method: str | None = None
-    regression: str | None = None
     releases: tuple[Release, ...] = ()
     model: ModelRelease | None = None
     quality: Quality | None = None
@@ -99,6 +96,11 @@ class ReportedRelease:
         if self.model is not None:
             return MODEL
         return SELECTION if self.quality is None else EVALUATION
+
+    @property
+    def made_by(self) -> list[str]:
+        """Names of the methods that drew fields and coefficients, as far as they are known."""
+        return [name for name in (self.method, self.model and self.model.regression) if name]
 
     @property
     def topic(self) -> str:

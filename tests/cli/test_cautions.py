@@ -173,34 +173,15 @@ def test_a_large_epsilon_is_said_to_protect_little(
 
 
 def test_a_large_delta_is_said_to_protect_little(run: Run, table: Path, folder: Path) -> None:
-    """Of 300 rows 1/300 is the least; where their number is not known or private, 1/1000."""
-    draw = (*asked(table, "fit"), "--regression", "adassp", "--epsilon", "1", "--delta")
-    large = run(*draw, "0.0034", "--json")
+    """Of 300 rows 1/300 is the least; where their number is not known, 1/1000."""
+    draw = (*asked(table, "select"), "--method", "mcmc", "--mcmc-steps", "9", "--epsilon", "1")
+    large = run(*draw, "--delta", "0.0034", "--json")
     words = "δ = 0.0034 protects little: a mechanism with this δ may release each of 300 rows as it"
     assert large.err.count(words) == 1
     assert any(words in note for note in large.report["notes"])
     for more in (("0.0033",), ("0.0034", "--seed", "1")):
-        assert "protects little" not in run(*draw, *more).err
-    for more in (("--dry-run",), ("--relation", "add-remove")):
-        assert "each row as it is" in run(*draw, "0.001", *more).err
-        assert "protects little" not in run(*draw, "0.00099", *more).err
+        assert "protects little" not in run(*draw, "--delta", *more).err
+    assert "each row as it is" in run(*draw, "--delta", "0.001", "--dry-run").err
+    assert "protects little" not in run(*draw, "--delta", "0.00099", "--dry-run").err
     chain = ("release", folder / "instance.toml", "--epsilon", "1", "--method", "mcmc")
     assert "δ = 0.05 protects little" in run(*chain, "--delta", "0.05").err
-
-
-def test_a_private_test_that_must_fail_is_told_before_the_draw(run: Run, table: Path) -> None:
-    draw = (*asked(table, "fit"), "--regression", "tukey", "--delta", "1e-6", "--epsilon")
-    few = run(*draw, "1", "--json")
-    (note,) = few.report["notes"]
-    assert note.startswith("few rows, 300, for this ε: its private test")
-    assert f"mipselect: warning: {note}" in few.err
-    assert few.report["has_model"] is False
-    enough = float(note.partition("or ε = ")[2].split()[0])
-    assert run(*draw, str(2.0 * enough), "--json").report["notes"][1:] == []
-    # Before a row is read, and where their number is private, what is needed is said.
-    rows_needed = note.partition("; about ")[2].partition(" or ε")[0]
-    for more in (("--dry-run",), ("--relation", "add-remove")):
-        (unknown,) = run(*draw, "1", *more, "--json").report["notes"]
-        assert unknown.startswith("its test needs about ")
-        assert "300" not in unknown
-    assert rows_needed in run(*draw, "1", "--dry-run").err

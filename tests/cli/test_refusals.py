@@ -75,7 +75,6 @@ ASKED = "--target y --support-size 2 --epsilon 1"
 STAY = "--schema schema.json --target stay --support-size 1 --epsilon 1"
 PLAN = "plan --schema schema.json --target stay --rows 50 --support-size 2 --tables 1"
 MISTAKES = "release diabetes --epsilon 1 --method mistakes --json"
-PURE = "--delta 1e-6 --model-loss"
 
 REFUSED: dict[str, dict[str, str | tuple[str, ...]]] = {
     # Of a group of commands, "select|fit ..." are two, what is added to each, and what is said.
@@ -223,8 +222,6 @@ REFUSED: dict[str, dict[str, str | tuple[str, ...]]] = {
         "--ridge 1 --method kendall": "--ridge does not apply to --method kendall",
     },
     f"fit stays.csv {STAY}": {
-        f"{PURE} squared": "which is pure",
-        "--delta 1e-6 --target died": "which is pure",
         "--method top-r": "No such option",
         "--features-of release.json": "one of them",
         "--epsilon 1e9": "--epsilon must lie between",
@@ -235,10 +232,6 @@ REFUSED: dict[str, dict[str, str | tuple[str, ...]]] = {
     },
     # What `plan` is asked of a model is refused in the words of `fit`.
     f"fit stays.csv {STAY} --support-size 2|{PLAN}": {
-        "--regression adassp": "--delta must be given for --regression adassp",
-        "--delta 1e-6 --regression objective": "--delta does not apply to --regression objective",
-        "--regression tukey --delta 0.7": "--delta",
-        "--regression adassp --delta 1e-6 --model-loss squared": "--model-loss does not apply to",
         "--model-loss logistic": "logistic is for a target of two classes",
         "--quality-share 0": "--quality-share must be a number",
         "--quality-share 1": "--quality-share must be a number",
@@ -259,12 +252,6 @@ REFUSED: dict[str, dict[str, str | tuple[str, ...]]] = {
         "--loss huber(0.5)": "the huber(0.5) loss takes none",
         "--never w": "'w' is the survey weight",
         "--always w": "'w' is the survey weight",
-    },
-    "fit weighted.csv --schema weighted.json --target y --support-size 1 --epsilon 2": {
-        "--delta 1e-6 --regression tukey": "TukeyRegressor takes no survey weights",
-    },
-    "plan --schema weighted.json --target y --support-size 1 --rows 200 --epsilon 1": {
-        "--regression tukey --delta 1e-6": "weight",
     },
     "release m.npz --epsilon 1": {
         "": "one of --support-size",

@@ -471,8 +471,6 @@ CASES: list[Case] = [
          {"data.csv": f"a,{LONG[:200]},y\n1,2,3\n4,5,6\n"}, code=0),
     # Models and what they are fitted to.
     *options("--epsilon", "1e308", "0", "nan", "1e-300", to=FIT),
-    *options("--delta", "0.7", "nan", to=(*FIT, "--regression", "adassp")),
-    *options("--delta", "1e-6", to=(*FIT, "--regression", "objective"), words=("which is pure",)),
     *options("--x-bound", "1e308", "0", "nan", to=FIT),
     *options("--y-bound", "1e308", "1e-320", to=FIT),
     *options("--model-loss", "cubic", "huber(-1)", "huber(nan)", "huber(1e308)", to=FIT),
