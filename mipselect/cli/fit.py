@@ -8,7 +8,9 @@ from mipselect.cli.declared import command, group, option, options, required
 from mipselect.cli.options import PRIVACY_PANEL, ChargeOptions
 from mipselect.cli.output import Delivery
 from mipselect.cli.table_options import (
-    ModelOptions,
+    LOSS_OF_CLASSES,
+    LOSS_OF_NUMBERS,
+    MODEL_PANEL,
     NumbersOptions,
     SchemaOptions,
     ScoreOptions,
@@ -70,7 +72,22 @@ class FitArguments:
         default=False,
         panel=PRIVACY_PANEL,
     )
-    model: ModelOptions = group(ModelOptions)
+    quality_share: float | None = option(
+        "--quality-share",
+        "Keep this share of the rows, or people, apart from the fit, to say how good the model is; "
+        "it costs no further ε.",
+        metavar="A",
+        show_default="none",
+        panel=MODEL_PANEL,
+    )
+    model_loss: str | None = option(
+        "--model-loss",
+        'squared, huber, "huber(κ)" with κ in halves of the range of the target, without it from '
+        "1/4 to 1 by rows times ε; for two classes logistic. In Python the squared loss is the "
+        "default of numbers.",
+        show_default=f"{LOSS_OF_NUMBERS}; {LOSS_OF_CLASSES} for two classes",
+        panel=MODEL_PANEL,
+    )
     numbers: NumbersOptions = group(
         NumbersOptions,
         help={

@@ -26,7 +26,6 @@ from mipselect.cli.table_options import (
     LOSS_OF_CLASSES,
     LOSS_OF_NUMBERS,
     NEEDS_SCHEMA,
-    ModelOptions,
 )
 from mipselect.errors import InvalidInput, about
 from mipselect.mechanisms.base import Mechanism
@@ -53,12 +52,7 @@ from mipselect.selectors.all_features import AllFeaturesSelector
 from mipselect.tables.numbers import header, read_table
 from mipselect.tables.public_map import TableQuestion
 from mipselect.tables.schema import TableSchema
-from mipselect.validation import (
-    checked_choice,
-    checked_integer,
-    checked_scale,
-    listed,
-)
+from mipselect.validation import checked_choice, checked_integer, checked_scale, listed
 
 NO_RANGES = "ranges that nobody stated are drawn with a part of epsilon, and released"
 
@@ -83,16 +77,7 @@ def plan_of(arguments: FitArguments) -> tuple[FitPlan, ProblemSource]:
     if arguments.ranges is not None:
         private = checked_choice(arguments.ranges, "--ranges", WAYS) == PRIVATE
     two = schema is not None and len(schema.field(table.target, "target").category_names) == 2
-    fitter = fitter_of(
-        arguments.model,
-        of_classes=two,
-        fit_intercept=not arguments.question.no_intercept,
-        method=default_method(ledger),
-        score=arguments.scores.score,
-        epsilon=arguments.epsilon,
-        relation=relation_of(ledger, charge.relation),
-        ranges=PRIVATE if private else PUBLIC,
-    )
+    fitter = _fitter(arguments, ledger, of_classes=two, private=private)
     source, question = _table(arguments, schema, private=private)
     size, released = arguments.support_size, None
     read = table.files
@@ -125,46 +110,27 @@ def plan_of(arguments: FitArguments) -> tuple[FitPlan, ProblemSource]:
     return plan, ProblemSource(plan.problem, plan.data, read)
 
 
-def fitter_of(
-    model: ModelOptions,
-    *,
-    of_classes: bool,
-    fit_intercept: bool,
-    method: str = "permute-and-flip",
-    score: str | None = None,
-    epsilon: float = 1.0,
-    relation: str = "replace-one",
-    ranges: str = PUBLIC,
+def _fitter(
+    arguments: FitArguments, ledger: Ledger | None, *, of_classes: bool, private: bool
 ) -> SelectThenRegress:
-    """Make what draws features and coefficients, which divides ε.
-
-    Parameters
-    ----------
-    model : ModelOptions
-    of_classes : bool
-        Whether the target has two classes.
-    fit_intercept : bool
-    method : str
-    score : str, optional
-        Of the selection.
-    epsilon : float
-        ε of all together.
-    relation, ranges : str
+    """Make what draws features and coefficients, which divides ε; its size is still to be set.
 
     Raises
     ------
     InvalidInput
         Naming the option.
     """
-    if ranges == PRIVATE and (score == LOSS or relation != "replace-one"):
+    relation, score = relation_of(ledger, arguments.charge.relation), arguments.scores.score
+    if private and (score == LOSS or relation != "replace-one"):
         raise InvalidInput(
             "ranges that nobody stated can be drawn only where features are drawn from blocks, "
             "under replace-one: leave out --score loss and --relation add-remove, or state the "
             "ranges, by --schema or by --x-bound and --y-bound"
         )
-    shared: dict[str, Any] = {"relation": relation, "fit_intercept": fit_intercept}
+    intercept = not arguments.question.no_intercept
+    shared: dict[str, Any] = {"relation": relation, "fit_intercept": intercept}
     regressor: ObjectivePerturbationRegressor | ObjectivePerturbationClassifier
-    loss = model.loss or (LOSS_OF_CLASSES if of_classes else LOSS_OF_NUMBERS)
+    loss = arguments.model_loss or (LOSS_OF_CLASSES if of_classes else LOSS_OF_NUMBERS)
     with about("--model-loss"):
         if loss != LOSS_OF_CLASSES:
             regression_loss(loss)
@@ -173,13 +139,13 @@ def fitter_of(
             regressor = ObjectivePerturbationClassifier(**shared)
         else:
             raise InvalidInput(f"{loss} is for a target of two classes; this one is a number")
-    selector: Any = BY_NAME[method](score=score)  # type: ignore[call-arg]
+    selector: Any = BY_NAME[default_method(ledger)](score=score)  # type: ignore[call-arg]
     fitter = SelectThenRegress(
         selector.check(option_named),
         regressor,
-        epsilon=epsilon,
-        quality_share=model.quality_share,
-        ranges=ranges,
+        epsilon=arguments.epsilon,
+        quality_share=arguments.quality_share,
+        ranges=PRIVATE if private else PUBLIC,
     )
     return fitter.check(option_named)
 

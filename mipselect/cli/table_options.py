@@ -261,29 +261,6 @@ LOSS_OF_CLASSES = "logistic"
 """Default of `--model-loss` for classes; by experiment, see docs/regression.md."""
 
 
-@options
-class ModelOptions:
-    """Options of the model: its loss, and whether it is measured."""
-
-    PANEL = MODEL_PANEL
-
-    quality_share: float | None = option(
-        "--quality-share",
-        "Keep this share of the rows, or people, apart from the fit, to say how good the model is; "
-        "it costs no further ε.",
-        metavar="A",
-        show_default="none",
-    )
-
-    loss: str | None = option(
-        "--model-loss",
-        'squared, huber, "huber(κ)" with κ in halves of the range of the target, without it from '
-        "1/4 to 1 by rows times ε; for two classes logistic. In Python the squared loss is the "
-        "default of numbers.",
-        show_default=f"{LOSS_OF_NUMBERS}; {LOSS_OF_CLASSES} for two classes",
-    )
-
-
 def split_names(option: str, text: str) -> list[str]:
     """Split names at commas; a name in double quotes may have commas and outer blanks."""
     names, at = [], 0

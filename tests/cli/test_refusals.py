@@ -229,10 +229,10 @@ REFUSED: dict[str, dict[str, str | tuple[str, ...]]] = {
         "--ranges private --relation add-remove": "under replace-one",
         "--ranges private --score loss": "drawn from blocks",
         "--ranges private --range stay=0:60 --range age=0:100": "none is to be drawn",
+        "--support-size 2 --model-loss logistic": "logistic is for a target of two classes",
     },
     # What `plan` is asked of a model is refused in the words of `fit`.
     f"fit stays.csv {STAY} --support-size 2|{PLAN}": {
-        "--model-loss logistic": "logistic is for a target of two classes",
         "--quality-share 0": "--quality-share must be a number",
         "--quality-share 1": "--quality-share must be a number",
     },
