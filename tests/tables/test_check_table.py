@@ -133,9 +133,9 @@ def by_hand(field: Field, text: str) -> str:
     """The kind of a text, from the description in docs."""
     plain = text.strip(" \t\r\n\v\f")
     what, value = _value(field, text)
-    if field.is_number and plain not in field.missing_values and plain.lower() != "nan":
-        if _number(field, plain) is None:
-            return "unreadable"
+    named = plain in field.missing_values or plain.lower() == "nan"
+    if field.is_number and not named and _number(field, plain) is None:
+        return "unreadable"
     if what == "missing":
         return "missing"
     if what == "unlisted":
