@@ -77,11 +77,10 @@ def predict(arguments: PredictArguments) -> None:
     """Predict the target for every row of DATA, in the order of the rows.
 
     Rows are mapped as they were for the model: values are clipped to its ranges,
-    missing ones count as its schema says, and no row is refused. Warnings count
-    rows of which another value counts than stands there. The answer has one line
-    per row, under the name of the target: a number in its units, or a class. With
-    two classes a second column says how likely the second is, which --threshold
-    decides by.
+    missing ones count as its schema says, and no row is refused. 'mipselect check'
+    says which values do not fit. The answer has one line per row, under the name of
+    the target: a number in its units, or a class. With two classes a second column
+    says how likely the second is, which --threshold decides by.
 
     Predictions cost no budget, for the model is released. They are not private
     for the rows of DATA.
@@ -93,12 +92,11 @@ def predict(arguments: PredictArguments) -> None:
     threshold = _threshold(arguments.threshold, model)
     table = model.table
     assert table is not None
-    replaced = table.replaced()
     if not model.private:
         say(f"warning: {SEEDED}")
     parts: list[FloatArray] = [np.empty(0)]
     with Spinner(f"reading {data}") as watch:
-        for part in model.decisions(arguments.table.source, replaced):
+        for part in model.decisions(arguments.table.source):
             parts.append(part)
             watch.tick(f"predicted {sum(map(len, parts)):,} rows of {data}")
     decisions = np.concatenate(parts)
@@ -112,7 +110,6 @@ def predict(arguments: PredictArguments) -> None:
         "sensitive": True,
         "note": note,
         "rows": len(predictions),
-        "replaced_values": replaced.to_dict(),
     }
     columns = {table.target: predictions}
     if (classes := model.classes) is not None:
@@ -135,8 +132,6 @@ def predict(arguments: PredictArguments) -> None:
         elif output is None:
             sys.stdout.write(text.getvalue())
         sys.stdout.flush()
-    for line in replaced.lines:
-        say(f"warning: {line}")
     if model.has_probabilities and arguments.threshold == str(HALF):
         second = (table.public.target.classes or classes or ("", ""))[1]
         say(

@@ -495,7 +495,7 @@ class TablePlan(Plan):
             features=tuple(narrowed(encoder, ranges) for encoder in public.features),
             always=tuple(narrowed(encoder, ranges) for encoder in public.always),
         )
-        return ModelTable.of(self.question.schema, within, support, stated=public)
+        return ModelTable.of(self.question.schema, within, support)
 
     @property
     def classes(self) -> Classes | None:
@@ -567,9 +567,7 @@ class TablePlan(Plan):
                 placed = replace(plan, question=question)
             numbers, each = placed.ranged_numbers(support), plan.epsilon_of_a_range(support)
             parts = numbers.drawn(rows, each, generator)
-            table = placed.table_within(support, parts)
-            stated = {name: e for name, e in table.stated_ranges.items() if name not in spent}
-            table = replace(table, private_ranges=spent, stated_ranges=stated)
+            table = replace(placed.table_within(support, parts), private_ranges=spent)
             rows = replace(rows, X=numbers.within(rows.X, parts), table=table)
             if (epsilon := plan.epsilon_of_target) > 0.0:
                 ends = OF_TARGET.drawn(rows.counted(rows.y), epsilon, generator)

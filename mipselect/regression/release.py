@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,7 +22,8 @@ from mipselect.privacy.release import Release
 from mipselect.quality.measures import Quality
 from mipselect.regression.rows import Drawn, RowMap
 from mipselect.tables.encoders import PER_UNIT, TableEquation, Term
-from mipselect.tables.model_table import ModelTable, ReplacedValues
+from mipselect.tables.mapping import mapped_batches
+from mipselect.tables.model_table import ModelTable
 from mipselect.tables.sources import columns_by_name
 from mipselect.validation import (
     checked_finite,
@@ -195,19 +195,10 @@ class ModelRelease(Release):
         ------
         InvalidInput
             If X is no such table, or no model was released.
-
-        Warns
-        -----
-        UserWarning
-            Of values of a table that count as other values, or are in no list: see `decisions`.
         """
         if self.table is None or _holds_columns(X):
             return self._of_columns(X)
-        replaced = self.table.replaced()
-        found = np.concatenate([np.empty(0), *self.decisions(X, replaced)])
-        for line in replaced.lines:
-            warnings.warn(line, UserWarning, stacklevel=3)
-        return found
+        return np.concatenate([np.empty(0), *self.decisions(X)])
 
     def _of_columns(self, X: Any) -> FloatArray:
         """Compute the linear predictor of the columns of the model."""
@@ -307,23 +298,17 @@ class ModelRelease(Release):
         """
         return self.predictions_of(self.decision(X), threshold=threshold)
 
-    def decisions(
-        self, source: Any, replaced: ReplacedValues | None = None
-    ) -> Iterator[FloatArray]:
+    def decisions(self, source: Any) -> Iterator[FloatArray]:
         """Yield the linear predictors of the rows of a table, some at a time; see `decision`.
 
         Parameters
         ----------
         source : path or table
-        replaced : ReplacedValues, optional
-            From `ModelTable.replaced`; receives how many rows have a value that counts as another
-            one: unreadable, missing though required, outside of the stated range, or in no list of
-            its field.
         """
         if self.table is None:
             raise InvalidInput("this is no model of a table; `predict` takes its columns")
         self._released()
-        return map(self._of_columns, self.table.batches(source, replaced))
+        return map(self._of_columns, mapped_batches(source, self.table.public))
 
     def predictions_of(
         self, decisions: FloatArray, *, threshold: float = 0.5

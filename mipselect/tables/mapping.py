@@ -77,9 +77,7 @@ def open_columns(source: Any, names: Sequence[str]) -> tuple[Part, ...]:
     return parts
 
 
-def mapped_batches(
-    source: Any, inputs: InputMap, look: Callable[[pa.RecordBatch], None] | None = None
-) -> Iterator[NDArray[np.float32]]:
+def mapped_batches(source: Any, inputs: InputMap) -> Iterator[NDArray[np.float32]]:
     """Map the rows of a table, some at a time: arrays of shape (rows, q), in their order.
 
     Parameters
@@ -88,8 +86,6 @@ def mapped_batches(
         See `mipselect.tables.sources.open_source`.
     inputs : InputMap
         A map of fields with ranges.
-    look : callable, optional
-        Receives each batch before it is mapped; its columns are `inputs.inputs`.
 
     Raises
     ------
@@ -101,8 +97,6 @@ def mapped_batches(
     def mapped() -> Iterator[NDArray[np.float32]]:
         for part in parts:
             for batch in part.read(inputs.inputs):
-                if look is not None:
-                    look(batch)
                 X = np.empty((batch.num_rows, width), np.float32)
                 inputs.encode_inputs(batch, X)
                 yield X

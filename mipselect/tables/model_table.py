@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
-
 from mipselect.errors import about
-from mipselect.tables.check import ABOVE, BELOW, MISSING, UNLISTED, UNREADABLE, kinds_of
-from mipselect.tables.encoders import Scaled, TableEquation, checked_range, equation
-from mipselect.tables.fields import Field
-from mipselect.tables.mapping import mapped_batches
-from mipselect.tables.public_map import PublicMap, Ranges, TableQuestion
+from mipselect.tables.encoders import Scaled, TableEquation, equation
+from mipselect.tables.public_map import PublicMap, TableQuestion
 from mipselect.tables.schema import FEATURES, TableSchema
 from mipselect.validation import checked_epsilon, checked_name, checked_names, set_fields
 
@@ -42,8 +34,6 @@ class ModelTable:
         The fields that are read for derived features only.
     weight : str or None
         The field that said how much a row counts in the fit. A prediction needs none.
-    stated_ranges : mapping of str to (float, float)
-        Ranges of its numbers that were stated; those of `schema` may be parts of them.
 
     Raises
     ------
@@ -65,33 +55,20 @@ class ModelTable:
     private_ranges: Mapping[str, float] = field(default_factory=dict)
     sources: tuple[str, ...] = ()
     weight: str | None = None
-    stated_ranges: Ranges = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         set_fields(self, always=checked_names(self.always), sources=checked_names(self.sources))
         for name, epsilon in self.private_ranges.items():
             self.schema.field(name, "private ranges")
             checked_epsilon(epsilon)
-        for name, ends in self.stated_ranges.items():
-            self.schema.field(name, "stated ranges")
-            checked_range(*ends, f"the stated range of {name}")
         checked_name(self.unit, "the unit")
         if self.weight is not None:
             checked_name(self.weight, "the weight")
         _ = self.public
 
     @classmethod
-    def of(
-        cls,
-        schema: TableSchema,
-        public: PublicMap,
-        chosen: Sequence[int],
-        stated: PublicMap | None = None,
-    ) -> ModelTable:
-        """Return what remains of a table for a model on the `chosen` features of `public`.
-
-        `stated` is the map by the ranges that were stated, where those of `public` are parts.
-        """
+    def of(cls, schema: TableSchema, public: PublicMap, chosen: Sequence[int]) -> ModelTable:
+        """Return what remains of a table for a model on the `chosen` features of `public`."""
         content = schema.content
         kept = [public.features[j] for j in chosen]
         encoders = {e.field.name: e for e in (*kept, *public.always, public.target.encoder)}
@@ -118,11 +95,6 @@ class ModelTable:
             unit=public.protected_unit,
             sources=tuple(f["name"] for f in fields if f["name"] not in encoders),
             weight=public.weight_name,
-            stated_ranges={
-                encoder.field.name: (encoder.low, encoder.high)
-                for encoder in (stated or public).encoders
-                if isinstance(encoder, Scaled) and encoder.field.name in read
-            },
         )
 
     @cached_property
@@ -161,33 +133,6 @@ class ModelTable:
         scaled = (encoder for encoder in self.public.encoders if isinstance(encoder, Scaled))
         return {encoder.field.name: (encoder.low, encoder.high) for encoder in scaled}
 
-    def replaced(self) -> ReplacedValues:
-        """Return counts, of no rows yet, of values that a prediction replaces by others.
-
-        Nothing lies outside of a range that nobody stated.
-        """
-        fields = []
-        for name in self.public.inputs:
-            low, high = self.stated_ranges.get(name, (None, None))
-            own = self.schema.field(name, "input")
-            fields.append(replace(own, minimum=low, maximum=high))
-        return ReplacedValues(fields)
-
-    def batches(
-        self, source: Any, replaced: ReplacedValues | None = None
-    ) -> Iterator[NDArray[np.float32]]:
-        """Map the rows of a table, some at a time: arrays of shape (rows, k), in their order.
-
-        Every row is mapped, also of tables with several rows of one person, and the target need
-        not be there. `replaced` counts the rows where another value counts than stands there.
-
-        Raises
-        ------
-        InvalidInput
-            Naming the fields that are not there, before a row is read.
-        """
-        return mapped_batches(source, self.public, None if replaced is None else replaced.add)
-
     def equation(
         self, coef: Sequence[float], intercept: float, *, log_odds: bool = False
     ) -> TableEquation:
@@ -201,7 +146,6 @@ class ModelTable:
             "private_ranges": dict(self.private_ranges),
             "sources": list(self.sources),
             "weight": self.weight,
-            "stated_ranges": {name: list(ends) for name, ends in self.stated_ranges.items()},
         }
         return {
             "schema": self.schema.content,
@@ -218,71 +162,4 @@ class ModelTable:
             schema = TableSchema.of(stored["schema"])
         ranges, sources = dict(stored.get("private_ranges", {})), tuple(stored.get("sources", ()))
         asked = stored["target"], tuple(stored["always"]), stored["unit"]
-        ends = {name: (low, high) for name, (low, high) in stored.get("stated_ranges", {}).items()}
-        return cls(schema, *asked, ranges, sources, stored.get("weight"), ends)
-
-
-REPLACED = {
-    "unreadable": ((UNREADABLE,), "values that cannot be read count as missing"),
-    "missing": (
-        (MISSING,),
-        "values are missing where the schema requires them, and count as the middle or as no "
-        "category",
-    ),
-    "outside": (
-        (BELOW, ABOVE),
-        "values outside of the range of the schema count as its nearest end",
-    ),
-    "unlisted": (
-        (UNLISTED,),
-        "values that are in no list of the schema count as the middle of those that are or as no "
-        "category, of which the model says mostly noise",
-    ),
-}
-"""The kinds of values that are replaced, and by what."""
-
-
-@dataclass
-class ReplacedValues:
-    """Rows whose value of a field is replaced, by the kind and the field; SENSITIVE.
-
-    A model refuses no row. So a number that cannot be read, is missing or lies outside of the range
-    is replaced; anybody who predicts should know of it.
-
-    Attributes
-    ----------
-    fields : sequence of Field
-        Those that are looked at, with the ranges that the schema states.
-    rows : dict of str to Counter of str
-        Numbers of rows by kind, then by field.
-    """
-
-    fields: Sequence[Field]
-    rows: dict[str, Counter[str]] = field(
-        default_factory=lambda: {kind: Counter[str]() for kind in REPLACED}
-    )
-
-    def add(self, batch: pa.RecordBatch) -> None:
-        """Count the rows of a batch, whose columns are those of the fields."""
-        for each, column in zip(self.fields, batch.columns, strict=True):
-            kinds = kinds_of(column, each)
-            for kind, (several, _) in REPLACED.items():
-                if kind == "missing" and not each.required:
-                    continue
-                if count := int(np.isin(kinds, several).sum()):
-                    self.rows[kind][each.name] += count
-
-    @property
-    def lines(self) -> Iterator[str]:
-        """A line for every kind that there is."""
-        for kind, counts in self.rows.items():
-            if counts:
-                fields = ", ".join(
-                    f"{name} in {count:,} {'row' if count == 1 else 'rows'}"
-                    for name, count in counts.items()
-                )
-                yield f"{REPLACED[kind][1]}: {fields}"
-
-    def to_dict(self) -> dict[str, dict[str, int]]:
-        """Return the numbers of rows by kind, ready for JSON."""
-        return {kind: dict(counts) for kind, counts in self.rows.items()}
+        return cls(schema, *asked, ranges, sources, stored.get("weight"))

@@ -101,46 +101,6 @@ def test_hostile_rows_are_predicted_like_any_other(run: Run, model: Path) -> Non
     assert run("predict", model, written(path, [])).out == "stay\n"
 
 
-def test_values_in_no_list_are_counted(run: Run, model: Path) -> None:
-    data, path = model.with_name("t.csv"), model.with_name("odd.csv")
-    assert "no list" not in run("predict", model, data).err
-    odd = frame(data)
-    odd.loc[[3, 5], "ward"] = "Attic"
-    odd.to_csv(path, index=False)
-    told = run("predict", model, path)
-    assert "of which the model says mostly noise: ward in 2 rows" in told.err
-    with pytest.warns(UserWarning, match="ward in 2 rows"):
-        predicted = ModelRelease.load(model).predict(path)
-    assert predicted.tolist() == [float(x) for x in told.out.split()[1:]]
-
-
-def test_values_that_are_replaced_are_told_and_the_fit_tells_nothing(run: Run, here: Path) -> None:
-    model, path = here / "risk.json", here / "odd.csv"
-    assert "values" not in run("predict", model, here / "t.csv").err
-    odd = frame(here / "t.csv")
-    odd.loc[[3, 5, 7], "age"], odd.loc[[9], "age"] = "62,5", "650"
-    odd.to_csv(path, index=False)
-    outcome = run("predict", model, path, "--json")
-    lines = [line for line in outcome.err.splitlines() if "warning" in line]
-    assert lines == [
-        "mipselect: warning: values that cannot be read count as missing: age in 3 rows",
-        "mipselect: warning: values outside of the range of the schema count as its nearest end: "
-        "age in 1 row",
-    ]
-    counted = {"unreadable": {"age": 3}, "missing": {}, "outside": {"age": 1}, "unlisted": {}}
-    assert outcome.report["replaced_values"] == counted
-    with pytest.warns(UserWarning, match="count as") as told:
-        ModelRelease.load(model).predict(path)
-    assert [f"mipselect: warning: {each.message}" for each in told] == lines
-    # What is released says nothing of them.
-    table = (path, "--schema", here / "schema.json")
-    again = run("fit", *table, *RISK, "--epsilon", "60", "--quality-share", "0.3")
-    measured = run("evaluate", model, *table, "--epsilon", "9")
-    assert (again.code, measured.code) == (0, 0)
-    assert "count as" not in again.err
-    assert "age in" not in again.out + measured.out + measured.err
-
-
 def test_missing_fields_are_named_before_a_row_is_read(run: Run, model: Path) -> None:
     path, found = model.with_name("u.csv"), model.with_name("found.csv")
     path.write_text("age,id\n\x00,1\n")

@@ -21,7 +21,7 @@ from mipselect.errors import InferredTypesWarning, InvalidInput
 from mipselect.tables import ModelTable, TableEquation, TableSchema, Term
 from mipselect.tables.encoders import one as singular
 from mipselect.tables.fields import field_of
-from mipselect.tables.mapping import open_table, read_rows
+from mipselect.tables.mapping import mapped_batches, open_table, read_rows
 from mipselect.tables.public_map import TableQuestion
 from mipselect.tables.schema import NO_POINT, seconds
 from mipselect.tables.values import MISSING, UNLISTED, arrow_cells, codes
@@ -352,7 +352,7 @@ def test_the_equation_in_words_gives_what_the_columns_give(target: str, cell: st
     rows += clinic(50).to_pylist()
     # Neither the target nor other columns need be there.
     table = pa.table({name: [row[name] for row in rows] for name in NAMES if name != target})
-    (X,) = read.batches(table)
+    (X,) = mapped_batches(table, read.public)
     columns = public.target.offset + public.target.scale * (X.astype(float) @ coef + 0.3)
     found = [score(rule, row) for row in rows]
     np.testing.assert_allclose(found, columns, rtol=1e-5, atol=1e-4)
@@ -399,7 +399,7 @@ def test_a_model_keeps_what_it_reads_and_the_ranges_of_features_apart() -> None:
     assert model.ranges["age"] == (30.0, 50.0)
     assert model.ranges["log income"] == (math.log(100.0), math.log(1e5))
     assert model.sources == ("income", "visits")
-    (X,) = model.batches(clinic(20).select(["sex", "visits", "income", "age"]))
+    (X,) = mapped_batches(clinic(20).select(["sex", "visits", "income", "age"]), model.public)
     whole = map_table(clinic(20), schema, **question)
     columns = [whole.column_names.index(name) for name in model.column_names]
     np.testing.assert_array_equal(X, whole.X[:, columns])

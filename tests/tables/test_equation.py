@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,8 @@ import pytest
 
 from mipselect.errors import InvalidInput
 from mipselect.tables import ModelTable, TableSchema
-from mipselect.tables.encoders import Scaled, equation, in_digits
+from mipselect.tables.encoders import equation, in_digits
+from mipselect.tables.mapping import mapped_batches
 from tests.support.fields import listed, numeric, schema_of
 from tests.support.mapped_tables import public_map
 
@@ -45,7 +45,10 @@ def test_a_model_says_what_it_misses_before_a_row_is_read() -> None:
 
     kinds = pa.schema([("age", pa.int64()), ("other", pa.int64())])
     with pytest.raises(InvalidInput, match="there is no column sex; columns: age, other"):
-        model_of(SCHEMA, "stay", [0, 1]).batches(pa.RecordBatchReader.from_batches(kinds, rows()))
+        mapped_batches(
+            pa.RecordBatchReader.from_batches(kinds, rows()),
+            model_of(SCHEMA, "stay", [0, 1]).public,
+        )
 
 
 def test_terms_say_how_to_read_them() -> None:
@@ -162,65 +165,3 @@ def test_labels_of_categories_are_the_words_of_their_terms() -> None:
     assert "same is b and not a" in meanings
     said = rule.to_dict()["terms"][0]
     assert (said["category"], said["reference"]) == ("2", "1")
-
-
-OF_VALUES = schema_of(
-    numeric("age", 0, 100),
-    numeric("dose", 0, 100, required=True),
-    {"name": "smoker", "type": "boolean"},
-    listed("ward", "a", "b", "c"),
-    {"name": "day", "type": "date"},
-    numeric("y", 0, 100),
-    missingValues=["", "NA"],
-    **{"mipselect:features": [{"name": "month", "from": "day", "part": "month"}]},
-)
-
-
-FINE = {"age": "50", "dose": "5", "smoker": "true", "ward": "a", "day": "2020-01-31"}
-MAP = public_map(OF_VALUES, target="y")
-EVERYTHING = range(len(MAP.features))
-
-
-def counts(model: ModelTable, *rows: dict[str, Any]) -> dict[str, dict[str, int]]:
-    replaced = model.replaced()
-    table = pa.Table.from_pylist([{**FINE, **row} for row in rows])
-    for _ in model.batches(table, replaced):
-        pass
-    return {kind: found for kind, found in replaced.to_dict().items() if found}
-
-
-def test_each_kind_is_counted_by_field() -> None:
-    model = ModelTable.of(OF_VALUES, MAP, EVERYTHING)
-    assert counts(model, {}, {"age": "NA"}, {"ward": ""}, {"smoker": None}, {"age": "100"}) == {}
-    rows = [{"age": "62,5"}, {"dose": "five"}, {"dose": "?"}, {"day": "31.1.2020"}]
-    assert counts(model, *rows) == {"unreadable": {"age": 1, "dose": 2, "day": 1}}
-    assert counts(model, {"dose": ""}, {"dose": None}, {"age": ""}) == {"missing": {"dose": 2}}
-    outside = [{"age": "100.5"}, {"age": "-1"}, {"dose": "1e999"}]
-    assert counts(model, *outside) == {"outside": {"age": 2, "dose": 1}}
-    # A missing category has a column, for the field does not require a value.
-    unlisted = [{"smoker": "ja"}, {"ward": "z"}, {"ward": ""}, {"ward": None}]
-    assert counts(model, *unlisted) == {"unlisted": {"smoker": 1, "ward": 1}}
-    replaced = model.replaced()
-    table = pa.Table.from_pylist([FINE | {"age": "200", "dose": "?"}] * 2 + [FINE | {"dose": "-1"}])
-    list(model.batches(table, replaced))
-    assert list(replaced.lines) == [
-        "values that cannot be read count as missing: dose in 2 rows",
-        "values outside of the range of the schema count as its nearest end: age in 2 rows, "
-        "dose in 1 row",
-    ]
-
-
-def test_a_narrower_range_of_the_model_is_not_the_one_that_was_stated() -> None:
-    age = MAP.features[0]
-    assert isinstance(age, Scaled)
-    narrow = replace(MAP, features=(replace(age, low=40.0, high=60.0), *MAP.features[1:]))
-    model = ModelTable.of(OF_VALUES, narrow, EVERYTHING, stated=MAP)
-    model = ModelTable.from_dict(model.to_dict())
-    assert model.ranges["age"] == (40.0, 60.0)
-    assert model.stated_ranges["age"] == (0.0, 100.0)
-    assert counts(model, {"age": "30"}, {"age": "90"}) == {}
-    assert counts(model, {"age": "30"}, {"age": "101"}) == {"outside": {"age": 1}}
-    # A model of before does not say which range was stated.
-    old = model.to_dict()
-    del old["stated_ranges"]
-    assert counts(ModelTable.from_dict(old), {"age": "1000"}) == {}
