@@ -54,10 +54,9 @@ from mipselect.problem.stored import StoredData
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors import BY_NAME
 from mipselect.selectors.all_features import AllFeaturesSelector
-from mipselect.selectors.base import PrivateSelector
+from mipselect.selectors.base import PrivateSelector, RowsSelector, ScoreSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector, asked_sizes
 from mipselect.selectors.problem import ProblemSelector
-from mipselect.selectors.scored import RowsSelector, ScoreSelector
 from mipselect.tables.public_map import people_in_words
 from mipselect.validation import checked_integer, checked_positive, listed, sizes_in_words
 

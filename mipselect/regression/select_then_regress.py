@@ -35,7 +35,6 @@ from mipselect.regression.release import ModelRelease
 from mipselect.selectors import MCMCSelector
 from mipselect.selectors.all_features import in_place_of
 from mipselect.selectors.base import PrivateSelector
-from mipselect.selectors.chance_level import warn_near_chance
 from mipselect.tables.public_map import Ranges, TableQuestion
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.sources import read_again
@@ -252,7 +251,7 @@ class SelectThenRegress(NumberPredictor):
         scored = plan.scored(table).made()
         n = scored.n if plan.regressor.relation == "replace-one" else None
         if n is not None:
-            warn_near_chance(scored.problem, plan.method, n)
+            plan.method.warn_near_chance(scored.problem, n)
         for told in plan.doubts(n):
             warn_of_little_use(told)
         model_of, selection = plan.model_of(table, scored), plan.law(scored, sources[0])

@@ -22,9 +22,8 @@ from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.problem.scores import LOSS
 from mipselect.search.progress import ProgressCallback
-from mipselect.selectors.base import PrivateSelector
-from mipselect.selectors.chance_level import ChanceLevel, of_few_rows, of_values
-from mipselect.selectors.problem import ProblemSelector
+from mipselect.selectors.base import ChanceLevel, PrivateSelector
+from mipselect.selectors.problem import ProblemSelector, of_few_rows, of_values
 from mipselect.validation import checked_epsilon, checked_number, checked_time_limit
 
 MOST_COMPLEX = 100.0

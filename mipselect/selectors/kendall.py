@@ -19,7 +19,7 @@ from mipselect.privacy.guarantee import Guarantee
 from mipselect.problem.data import Rows
 from mipselect.problem.layout import Layout
 from mipselect.problem.problem import Problem
-from mipselect.selectors.scored import ScoreSelector
+from mipselect.selectors.base import ScoreSelector
 from mipselect.validation import checked_choice
 
 CHUNK = 2**16

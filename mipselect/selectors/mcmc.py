@@ -19,7 +19,7 @@ from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.problem.data import ExactSums, Rows
 from mipselect.problem.problem import Problem
-from mipselect.selectors.scored import RowsSelector
+from mipselect.selectors.base import RowsSelector
 from mipselect.validation import checked_epsilon, checked_integer, checked_scale, checked_share
 
 TOLERANCE = 1e-14

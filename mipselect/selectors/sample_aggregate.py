@@ -28,7 +28,7 @@ from mipselect.privacy.guarantee import Guarantee
 from mipselect.problem.data import ExactSums, Rows
 from mipselect.problem.problem import Problem
 from mipselect.restricted.features import Features, plain_features
-from mipselect.selectors.scored import ScoreSelector
+from mipselect.selectors.base import ScoreSelector
 from mipselect.validation import checked_choice, checked_flag, checked_positive
 
 BoolArray = np.ndarray[Any, np.dtype[np.bool_]]

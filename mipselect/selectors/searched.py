@@ -25,8 +25,8 @@ from mipselect.search import mistake_levels, top_supports
 from mipselect.search.options import SearchSettings
 from mipselect.search.progress import ProgressCallback
 from mipselect.search.supports import number_of_listed
-from mipselect.selectors.chance_level import ChanceLevel, of_values
-from mipselect.selectors.problem import ProblemSelector
+from mipselect.selectors.base import ChanceLevel
+from mipselect.selectors.problem import ProblemSelector, of_values
 from mipselect.validation import (
     checked_epsilon,
     checked_number,

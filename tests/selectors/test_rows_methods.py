@@ -15,8 +15,8 @@ from mipselect.errors import InvalidInput
 from mipselect.grid import on_grid
 from mipselect.mechanisms import OneShotTopK, SampleAggregate
 from mipselect.selectors import KendallSelector, MCMCSelector, SampleAggregateSelector, SISSelector
+from mipselect.selectors.base import RowsSelector
 from mipselect.selectors.sample_aggregate import centred_root, lasso_ballot
-from mipselect.selectors.scored import RowsSelector
 from mipselect.selectors.sis import exact_lengths, sums_of_moments
 from mipselect.tables.moments import Moments, folds_of
 from tests.support.all_selectors import Table

@@ -19,7 +19,7 @@ from mipselect.selectors import (
     SISSelector,
     TopRSelector,
 )
-from mipselect.selectors.scored import RowsSelector
+from mipselect.selectors.base import RowsSelector
 
 BOUNDS: dict[str, float] = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.0, "ridge": 1.0}
 WITHOUT_RIDGE: dict[str, float] = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.5}
