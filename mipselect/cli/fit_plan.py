@@ -200,7 +200,8 @@ def _about(question: TableQuestion, released: ReportedRelease, data: str) -> Tab
         For a feature that the table has not, or that --never leaves out.
     """
     known = {encoder.field.name for encoder in question.without_ranges.features}
-    names = (*released.drawn[0].feature_names, *released.always)
+    drawn = () if released.drawn is None else released.drawn.feature_names
+    names = (*drawn, *released.always)
     for name in names:
         if name not in known.union(question.always):
             raise InvalidInput(

@@ -105,14 +105,14 @@ class ChargeOptions:
 
 @options
 class SupportDrawOptions:
-    """Draws of supports, each at the same ε: a method, and the ledger that it is charged to.
+    """A draw of a support: its ε, its method, and the ledger that it is charged to.
 
     What a method takes is `further`: the command line asks the method for its options.
     """
 
     PANEL = PRIVACY_PANEL
 
-    epsilon: float = required("--epsilon", "ε of one draw, > 0.")
+    epsilon: float = required("--epsilon", "ε of the draw, > 0.")
 
     method: str | None = option(
         "--method",
@@ -120,9 +120,6 @@ class SupportDrawOptions:
         "for permute-and-flip, which is not of bounded range.",
         show_default="permute-and-flip; with a ledger of ρ exponential",
         choices=BY_NAME,
-    )
-    draws: int = option(
-        "--draws", "Independent draws; K draws cost K times as much.", default=1, metavar="K"
     )
     charge: ChargeOptions = group(ChargeOptions, without=("--relation",))
     dry_run: bool = option(

@@ -13,8 +13,6 @@ mipselect release diabetes --epsilon 1
 
 mipselect release paper-p100 --epsilon 1 --sizes 1-8
 
-mipselect release paper-p100 --epsilon 1 --draws 50 --json
-
 mipselect release paper-p100 --method top-r --epsilon 1 --solver highs
 
 mipselect release paper-p100 --method mistakes --epsilon 1 \\

@@ -34,7 +34,7 @@ MOST_BYTES = 100_000_000
 """Bytes of a file of a release."""
 
 GUARANTEES = ("guarantee", "guarantee_of_all_draws")
-"""Keys of a report of draws, of which it has one."""
+"""Keys of the guarantee in a file, which has one of them."""
 
 LONGEST_PATH = 4_096
 
@@ -47,16 +47,12 @@ SENSITIVE_FILE = (
 
 
 def released_features(path: Path, target: str) -> ReportedRelease:
-    """Read the one draw of a release about the target; raise `InvalidInput` for another."""
+    """Read the draw of a release about the target; raise `InvalidInput` for another."""
     read = read_release(path)
-    if not read.private or not read.drawn:
-        raise InvalidInput(f"{path}: is not private: its draws were seeded, or it has none")
+    if not read.private or read.drawn is None:
+        raise InvalidInput(f"{path}: is not private: its draw was seeded, or it has none")
     if read.target not in (None, target):
         raise InvalidInput(f"{path}: is about {read.target}, and --target is {target}")
-    if len(read.drawn) > 1:
-        raise InvalidInput(
-            f"{path}: has {len(read.drawn)} draws, and a model takes the features of one"
-        )
     return read
 
 
@@ -126,34 +122,29 @@ def _selection_or_model(report: Mapping[str, Any]) -> ReportedRelease:
     """Describe what `select`, `release` or `fit` drew."""
     model = _model(report["model"]) if "model" in report else None
     if model is not None:
-        releases: tuple[Release, ...] = (model,)
-        one = total = Guarantee.from_dict(report["guarantee"])
+        drawn: Release = model
+        guarantee = Guarantee.from_dict(report["guarantee"])
     else:
-        releases = tuple(
-            Release(
-                tuple(entry["support"]),
-                tuple(entry["feature_names"]),
-                Guarantee.from_dict(entry["guarantee"]),
-                entry["mechanism"],
-                entry["private"],
-            )
-            for entry in report["releases"]
+        if len(report["releases"]) != 1:
+            raise InvalidInput("it must have one draw")
+        (entry,) = report["releases"]
+        guarantee = Guarantee.from_dict(report["guarantee_of_all_draws"])
+        drawn = Release(
+            tuple(entry["support"]),
+            tuple(entry["feature_names"]),
+            Guarantee.from_dict(entry["guarantee"]),
+            entry["mechanism"],
+            entry["private"],
         )
-        one = Guarantee.from_dict(report["guarantee_of_one_draw"])
-        total = Guarantee.from_dict(report["guarantee_of_all_draws"])
-    if not releases:
-        raise InvalidInput("it has no draws")
-    least = one.times(len(releases))
-    is_less = total.epsilon < least.epsilon or total.delta < least.delta
-    if is_less or any(release.guarantee != one for release in releases):
+    if drawn.guarantee != guarantee:
         raise InvalidInput("is no release: its guarantees contradict each other")
     of = report.get("features_of")
     return ReportedRelease(
-        guarantee=total,
+        guarantee=guarantee,
         method=checked_name(report["method"], "method"),
-        releases=releases if model is None else (),
+        selection=drawn if model is None else None,
         model=model,
-        settings=_settings(report, total.relation),
+        settings=_settings(report, guarantee.relation),
         candidates=_names(report, "features", "a feature"),
         always=_names(report, "always", "a name of always"),
         features_of=None if of is None else checked_name(of["sha256"], "a SHA-256"),

@@ -63,7 +63,8 @@ from mipselect.validation import checked_integer, checked_positive, listed, size
 if TYPE_CHECKING:
     from mipselect.cli.inputs import ProblemSource
 
-MOST_DRAWS = 100_000
+GUARANTEES_OF_DRAWS = ("guarantee_of_one_draw", "guarantee_of_all_draws")
+"""Keys of the guarantee of a draw in a JSON object, from when a command could draw several."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -250,14 +251,7 @@ class ReleasePlan(ABC):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SupportPlan(ReleasePlan):
-    """Draws of supports.
-
-    Attributes
-    ----------
-    draws : int
-    """
-
-    draws: int
+    """A draw of a support."""
 
     @property
     def relation(self) -> str:
@@ -266,45 +260,35 @@ class SupportPlan(ReleasePlan):
         asked = own if self.ledger is None else self.ledger.relation
         return asked if asked in self.method.guarantees else own
 
-    def one(self, stated: Mapping[str, Guarantee]) -> Guarantee:
-        """Return the guarantee of one draw."""
+    def total(self, stated: Mapping[str, Guarantee]) -> Guarantee:
+        """See `ReleasePlan`."""
         one = self.method.guarantees[self.relation]
         return replace(one, rho=stated.get(self.relation, one).rho, private=self.seed is None)
 
-    def total(self, stated: Mapping[str, Guarantee]) -> Guarantee:
-        """See `ReleasePlan`."""
-        return self.one(stated).of_draws(self.draws)
-
     @property
     def cost(self) -> str:
-        """One plain sentence on the price."""
-        each, total = amount(self.one({})), amount(self.together)
-        if self.draws == 1:
-            return f"1 draw at {each}"
-        return f"{self.draws} draws at {each} each: {total} in total"
+        """The price in words."""
+        return f"1 draw at {amount(self.together)}"
 
     @property
     def noted(self) -> Mapping[str, Any]:
         """See `ReleasePlan`."""
-        name, epsilon = self.method.name, self.method.epsilon
-        return {"method": name, "epsilon": epsilon, "draws": self.draws}
+        return {"method": self.method.name, "epsilon": self.method.epsilon}
 
-    def of_draws(self, one: Guarantee) -> dict[str, Any]:
-        """Describe draws that have this guarantee each, as part of a JSON object."""
+    def of_draw(self, guarantee: Guarantee) -> dict[str, Any]:
+        """Describe a draw that has this guarantee, as part of a JSON object."""
         return {
-            "private": self.seed is None,
+            "private": guarantee.private,
             "method": self.method.name,
-            "draws": self.draws,
             "cost": self.cost,
-            "guarantee_of_one_draw": one.to_dict(),
-            "guarantee_of_all_draws": one.times(self.draws).to_dict(),
-            **({} if self.seed is None else {"warning": NOT_PRIVATE}),
+            **dict.fromkeys(GUARANTEES_OF_DRAWS, guarantee.to_dict()),
+            **({} if guarantee.private else {"warning": NOT_PRIVATE}),
         }
 
     def planned(self, stated: Mapping[str, Guarantee]) -> tuple[Mapping[str, Any], list[str]]:
         """See `ReleasePlan`."""
         words = f"Would be drawn: by {self.method.name}, {self.cost}."
-        return self.of_draws(self.one(stated)), [words]
+        return self.of_draw(self.total(stated)), [words]
 
     def law(self, data: StoredData, progress: ProgressCallback) -> Mechanism[Any]:
         """See `ReleasePlan`. Scores are of data as they are, values of clipped data."""
@@ -316,36 +300,26 @@ class SupportPlan(ReleasePlan):
 
     def draw(self, law: Mechanism[Any], data: StoredData, ledger: Ledger | None) -> Result:
         """See `ReleasePlan`."""
-        drawn = law.releases(self.draws, ledger, rng=self.source)
+        drawn = law.release(ledger, rng=self.source)
         # Scores have no names; the features do.
-        names, unit = data.problem.feature_names, unit_of(data.problem)
-        named = [
-            replace(release, feature_names=tuple(names[j] for j in release.support))
-            for release in drawn
-        ]
-        one, private = named[0].guarantee, all(release.private for release in named)
+        names = tuple(data.problem.feature_names[j] for j in drawn.support)
+        release, unit = replace(drawn, feature_names=names), unit_of(data.problem)
 
         def show(console: Console) -> None:
-            if not private:
+            if not release.private:
                 banner(console, NOT_PRIVATE)
-            kind = "released supports" if private else "drawn supports, not private"
+            kind = "released support" if release.private else "drawn support, not private"
             heading(console, f"{self.title}: {kind}")
-            rows = (
-                (k, " ".join(map(str, each.support)), ", ".join(each.feature_names))
-                for k, each in enumerate(named, start=1)
-            )
-            print_table(console, ("draw", "features", "names"), rows, left=("features", "names"))
-            if private:
+            row = " ".join(map(str, release.support)), ", ".join(names)
+            print_table(console, ("features", "names"), [row], left=("features", "names"))
+            if release.private:
                 console.print(f"Cost: {self.cost}.")
-                total = one.times(self.draws).of_unit(unit)
-                line(console, f"Guarantee of all draws together: {total}.")
+                line(console, f"Guarantee: {release.guarantee.of_unit(unit)}.")
             else:
                 console.print(f"With private randomness this would cost: {self.cost}.")
 
-        releases = [release.to_dict() for release in named]
-        return Result(
-            report={**self.of_draws(one), "private": private, "releases": releases}, show=show
-        )
+        report = {**self.of_draw(release.guarantee), "releases": [release.to_dict()]}
+        return Result(report=report, show=show)
 
 
 def default_method(ledger: Ledger | None) -> str:
@@ -416,7 +390,7 @@ def plan_draws(drawing: SupportDrawOptions, title: str, head: Mapping[str, Any])
     InvalidInput
         Naming the option.
     BudgetExceeded
-        If all draws together cost more than is left in the ledger.
+        If the draw costs more than is left in the ledger.
     RelationMismatch
         If the ledger is kept under another relation.
     """
@@ -428,9 +402,8 @@ def plan_draws(drawing: SupportDrawOptions, title: str, head: Mapping[str, Any])
         seed=drawing.charge.seed,
         ledger=ledger,
         method=method_asked_for(name, drawing.epsilon, drawing.further),
-        draws=checked_integer(drawing.draws, "--draws", 1, MOST_DRAWS),
     )
-    with about("--epsilon, --delta and --draws"):
+    with about("--epsilon and --delta"):
         total = replace(plan, seed=None).together
     check_ledger(ledger, total)
     return plan

@@ -13,7 +13,6 @@ from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger, checked_ledger, paid
 from mipselect.privacy.randomness import Rng, generator
 from mipselect.privacy.release import Release
-from mipselect.validation import checked_integer
 
 Support = tuple[int, ...]
 Outcome = TypeVar("Outcome", bound=int | Support)
@@ -58,8 +57,8 @@ class Mechanism(ABC, Generic[Outcome]):
     >>> draw = NoisyMax([3.0, 1.0, 2.0], 0.25)
     >>> isinstance(draw, Mechanism), draw.guarantee.epsilon
     (True, 0.25)
-    >>> len(draw.releases(4, ledger)), ledger.remaining.epsilon
-    (4, 0.0)
+    >>> draw.release(ledger).guarantee.epsilon, ledger.remaining.epsilon
+    (0.25, 0.75)
     """
 
     @property
@@ -114,38 +113,20 @@ class Mechanism(ABC, Generic[Outcome]):
         InvalidInput
             If `ledger` is something else.
         """
-        return self.releases(1, ledger, rng=rng)[0]
-
-    def releases(
-        self, draws: int, ledger: Ledger | None = None, *, rng: Rng = None
-    ) -> tuple[Release, ...]:
-        """Release independent draws, paid all at once; the other parameters as for `release`.
-
-        Parameters
-        ----------
-        draws : int
-            At least 1; they cost so many times as much.
-        """
         checked_ledger(ledger)
-        draws = checked_integer(draws, "draws", 1)
         source, private = generator(rng)
         stated = self.guarantee
         if ledger is not None:
             stated = self.guarantees.get(ledger.relation, stated)
-        one = replace(stated, private=private)
-        total = one.of_draws(draws)
-        what = self.name if draws == 1 else f"{self.name}, {draws} draws"
+        stated = replace(stated, private=private)
         self.prepare()
         # A warning would tell about the data. NumPy's state is that of the thread, not global.
-        with paid(ledger, total, what), np.errstate(all="ignore"):
-            outcomes = [self.sample(source) for _ in range(draws)]
-        return tuple(self._release(outcome, one) for outcome in outcomes)
-
-    def _release(self, outcome: Outcome, guarantee: Guarantee) -> Release:
+        with paid(ledger, stated, self.name), np.errstate(all="ignore"):
+            outcome = self.sample(source)
         chosen = (outcome,) if isinstance(outcome, int) else outcome
         names = self.feature_names
         named = tuple(names[j] for j in chosen) if names else ()
-        return Release(chosen, named, guarantee, self.name, guarantee.private)
+        return Release(chosen, named, stated, self.name, private)
 
 
 class SupportMechanism(Distribution[Support], Mechanism[Support]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
@@ -144,15 +144,6 @@ class Guarantee:
         epsilon, delta = exact(self.epsilon) * count, exact(self.delta) * count
         rho = None if self.rho is None else exact(self.rho) * count
         return _composed(epsilon, delta, self.relation, self.conditions, self.private, rho)
-
-    def of_draws(self, count: int) -> Guarantee:
-        """Return what `times` does, with the ρ that follows where none is stated.
-
-        For k pure draws at ε it is kε²/2; from kε alone k²ε²/2 would follow.
-        """
-        if count == 1:
-            return self
-        return replace(self, rho=self.concentrated).times(count)
 
     def __add__(self, other: Guarantee) -> Guarantee:
         """Compose two releases; raise `RelationMismatch` if their relations differ."""

@@ -112,7 +112,7 @@ def _row(one: ReportedRelease) -> str:
 
 def how_made(one: ReportedRelease) -> Iterator[tuple[str, str]]:
     """Yield names and texts about the draw of one release, for boards and registries."""
-    total, draws = one.guarantee, one.drawn
+    total = one.guarantee
     kind = (
         "Pure differential privacy (ε)"
         if total.delta == 0.0
@@ -123,8 +123,6 @@ def how_made(one: ReportedRelease) -> Iterator[tuple[str, str]]:
         yield "In zero-concentrated privacy", f"ρ = {total.concentrated:.6g}"
     yield "Composition", _composition(one)
     yield "Mechanism", "; then ".join(described(name)[0] for name in one.made_by)
-    if len(draws) > 1:
-        yield "Privacy loss of one draw", amount(draws[0].guarantee)
     told = [in_words(name, value) for name, value in one.settings.items()]
     always = [f"always in: {', '.join(one.always)}"] if one.always else []
     yield "Public settings", "; ".join([*told, *always])
@@ -137,8 +135,7 @@ def how_made(one: ReportedRelease) -> Iterator[tuple[str, str]]:
 
 def _composition(one: ReportedRelease) -> str:
     if one.model is None:
-        draws = len(one.releases)
-        return "One draw." if draws == 1 else f"{draws} independent draws; ε and δ are added up."
+        return "One draw."
     said = "Features, then their coefficients; ε and δ of both are added up, and charged at once."
     if one.features_of is not None:
         said = (

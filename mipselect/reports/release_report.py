@@ -289,7 +289,7 @@ def _each(values: Iterable[str | None]) -> list[str]:
 
 def _separate(draws: Sequence[ReportedRelease]) -> str:
     target, count = draws[0].target or "the target", len(draws)
-    answers = {frozenset(release.feature_names) for one in draws for release in one.drawn}
+    answers = {frozenset(one.drawn.feature_names) for one in draws if one.drawn is not None}
     differ = "They name the same fields."
     if len(answers) > 1:
         differ = "They name different fields, and none of them corrects another."
@@ -312,7 +312,7 @@ def of_object(one: Release | Quality, name: str) -> ReportedRelease:
             titles = field_words(one)
             return replace(found, target=target, titles=titles, unit=unit, always=always)
         case Release():
-            return ReportedRelease(name=name, guarantee=one.guarantee, releases=(one,))
+            return ReportedRelease(name=name, guarantee=one.guarantee, selection=one)
         case Quality():
             return ReportedRelease(name=name, guarantee=one.guarantee, quality=one)
         case _:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -39,11 +38,11 @@ class ReportedRelease:
     name : str
         Name of its file, or what stands for it.
     guarantee : Guarantee
-        Guarantee of all its draws together; marked as none if it was seeded.
+        Marked as none if the draw was seeded.
     data, target, method : str or None
         Names of the table, of the field, and of the method that drew fields.
-    releases : tuple of Release
-        Draws of fields, for a selection.
+    selection : Release or None
+        The draw of fields, where there is no model.
     model : ModelRelease or None
     quality : Quality or None
         For an evaluation; that of a model is in the model.
@@ -75,7 +74,7 @@ class ReportedRelease:
     data: str | None = None
     target: str | None = None
     method: str | None = None
-    releases: tuple[Release, ...] = ()
+    selection: Release | None = None
     model: ModelRelease | None = None
     quality: Quality | None = None
     settings: Mapping[str, int | float | str | tuple[float, ...]] = field(default_factory=dict)
@@ -125,38 +124,21 @@ class ReportedRelease:
         return self.guarantee.private
 
     @property
-    def drawn(self) -> tuple[Release, ...]:
-        """Everything that was drawn: fields, or a model."""
-        return self.releases if self.model is None else (self.model,)
+    def drawn(self) -> Release | None:
+        """What was drawn: a model, or fields."""
+        return self.selection if self.model is None else self.model
 
     @property
-    def fields_drawn(self) -> list[tuple[str, ...]]:
-        """Names of the fields of each draw of a selection."""
-        return [one.feature_names or tuple(map(str, one.support)) for one in self.releases]
+    def fields_drawn(self) -> tuple[str, ...]:
+        """Names of the fields of a selection."""
+        one = self.selection
+        return () if one is None else one.feature_names or tuple(map(str, one.support))
 
     @property
-    def draws(self) -> str:
-        """How many fields were drawn how often, and among how many."""
-        sizes = {len(names) for names in self.fields_drawn}
-        fields = f" of {plural(sizes.pop(), 'field')}" if len(sizes) == 1 else ""
-        each = " each" if fields and len(self.releases) > 1 else ""
+    def draw(self) -> str:
+        """How many fields were drawn, and among how many."""
         whence = f" among {plural(len(self.candidates), 'field')}" if self.candidates else ""
-        return f"{plural(len(self.releases), 'random draw')}{fields}{each}{whence}."
-
-    @property
-    def counts(self) -> list[tuple[str, str]]:
-        """How many of several draws chose each field, most first, as rows."""
-        counts = Counter(name for names in self.fields_drawn for name in names)
-        draws = len(self.releases)
-        return [(self.named(name), f"{k} of {draws}") for name, k in counts.most_common()]
-
-    @property
-    def by_chance(self) -> str:
-        """In how many draws a field would come without any look at the data; "" if unknown."""
-        sizes = {len(names) for names in self.fields_drawn}
-        if not self.candidates or len(sizes) != 1:
-            return ""
-        return f"{sizes.pop() / len(self.candidates) * len(self.releases):.2g}"
+        return f"A random draw of {plural(len(self.fields_drawn), 'field')}{whence}."
 
     @property
     def loss(self) -> str:
@@ -178,7 +160,7 @@ class ReportedRelease:
     def draws_fields(self) -> bool:
         """True where fields were drawn: not of a model whose fields were known before."""
         if self.model is None:
-            return bool(self.releases)
+            return self.selection is not None
         selection, then, _ = self.model.mechanism.partition(", then ")
         return bool(then) and selection != "all features"
 

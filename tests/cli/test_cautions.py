@@ -149,19 +149,14 @@ def test_what_becomes_of_several_rows_of_one_person_is_said(
     assert "unit_rule" not in run(*asked(table, command), "--epsilon", "1", "--json").report
 
 
-@pytest.mark.parametrize("command", ["select", "fit", "evaluate", "release", "draws"])
+@pytest.mark.parametrize("command", ["select", "fit", "evaluate", "release"])
 @pytest.mark.usefixtures("model")
 def test_a_large_epsilon_is_said_to_protect_little(
     run: Run, table: Path, folder: Path, command: str
 ) -> None:
     draw = asked(table, command)
-    if command in ("release", "draws"):
+    if command == "release":
         draw = ("release", folder / "instance.toml")
-    if command == "draws":
-        draws = (*draw, "--epsilon", "1", "--draws")
-        assert "ε = 10 protects little" in run(*draws, "10").err
-        assert "protects little" not in run(*draws, "9").err
-        return
     words = "may be about 22,000 times as probable, or as improbable"
     large = run(*draw, "--epsilon", "10", "--json")
     assert large.err.count(words) == 1

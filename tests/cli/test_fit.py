@@ -121,9 +121,6 @@ def test_the_features_of_a_release_are_not_drawn_again(
         (("--target", "died"), "is about stay, and --target is died"),
     ):
         run(*asked, *more).failed_with(2, words)
-    several = run(*select, fields, "--replace", "--draws", "2")
-    assert several.code == 0
-    run(*asked).failed_with(2, "has 2 draws, and a model takes the features of one")
     run(*select, fields, "--replace", "--seed", "1")
     run(*asked).failed_with(2, "fields.json: is not private")
     assert len(Ledger.open(ledger).entries) <= ledger_before + 2

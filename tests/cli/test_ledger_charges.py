@@ -39,16 +39,16 @@ def test_select_is_charged_too_and_notes_what_was_asked(run: Run, folder: Path, 
     assert str(folder) not in json.dumps(asked)
 
 
-def test_all_draws_or_none(run: Run, folder: Path, file: Path) -> None:
-    plain = ("release", folder / "instance.toml", "--epsilon", "1")
+def test_a_draw_is_paid_or_none_is_made(run: Run, folder: Path, file: Path) -> None:
+    plain = ("release", folder / "instance.toml", "--epsilon", "2")
     assert "nothing remembers" in run(*plain).out
-    ledger, command = Ledger.create(file, epsilon=3.5), (*plain, "--ledger", file)
+    ledger, command = Ledger.create(file, epsilon=4.5), (*plain, "--ledger", file)
     for dry in ((), ("--dry-run",)):
-        run(*command, "--draws", "4", *dry).failed_with(1, "asked for ε = 4.0")
+        run(*command, "--epsilon", "5", *dry).failed_with(1, "asked for ε = 5.0")
     assert ledger.entries == ()
-    assert len(run(*command, "--draws", "2", "--json").report["releases"]) == 2
+    assert len(run(*command, "--json").report["releases"]) == 1
     (entry,) = ledger.entries
-    assert (entry.what, entry.guarantee.epsilon) == ("permute-and-flip, 2 draws", 2.0)
+    assert (entry.what, entry.guarantee.epsilon) == ("permute-and-flip", 2.0)
     # A seeded draw is marked in the ledger.
     assert run(*command, "--seed", "1").code == 0
     shown = run("ledger", "show", file).out
@@ -76,10 +76,10 @@ def test_under_add_remove_it_costs_half_and_n_is_not_told(
 def test_a_ledger_in_rho_pays_for_bounded_range(run: Run, folder: Path, file: Path) -> None:
     ledger = Ledger.create(file, rho=0.25, delta=1e-6)
     command = ("release", folder / "instance.toml", "--epsilon", "1", "--ledger", file)
-    # Of two columns by peeling at ½ each 1/16, and of four pure draws at ¼ as much.
-    flips = ("--method", "permute-and-flip", "--draws", "2", "--epsilon", "0.25")
+    # Of two columns by peeling at ½ each 1/16, and of a pure draw at √⅛ as much.
+    flips = ("--method", "permute-and-flip", "--epsilon", "0.25")
     left = 0.25
-    for more, spent in (((), 0.125), (("--method", "kendall"), 0.0625), (flips, 0.0625)):
+    for more, spent in (((), 0.125), (("--method", "kendall"), 0.0625), (flips, 0.03125)):
         told = f"ρ = {left:g} left, and would have ρ = {left - spent:g}"
         assert told in run(*command, *more, "--dry-run").out
         run(*command, "--method", "mcmc").failed_with(1, "counts ρ")
@@ -247,7 +247,7 @@ sys.exit(mipselect.cli.main())
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
     assert (process.returncode, err) == (0, "")
-    assert "released supports" in out
+    assert "released support" in out
     assert json.loads(output.read_text())["private"] is True
     assert ledger.remaining == Guarantee(1.0)
 
@@ -263,7 +263,7 @@ def test_a_killed_command_has_paid_for_what_it_told(folder: Path, file: Path) ->
         process = subprocess.Popen([sys.executable, "-c", start], stdout=subprocess.PIPE)
         time.sleep(wait)
         process.send_signal(signal.SIGKILL)
-        told += b"released supports" in process.communicate()[0]
+        told += b"released support" in process.communicate()[0]
     assert told <= len(ledger.entries)
     ledger.verify()
 

@@ -129,7 +129,6 @@ REFUSED: dict[str, dict[str, str | tuple[str, ...]]] = {
         "--epsilon inf": "--epsilon must be a finite number > 0",
     },
     "release diabetes --epsilon 1 --json": {
-        "--draws 1_0": "'--draws': must be an integer, got '1_0'",
         "--method top-r --pool-size 1_0": "--pool-size must be an integer ≥ 1",
         "--seed -1": "--seed must be an integer ≥ 0",
         "--method top-r --tolerance -0.1": "--tolerance must be a finite number ≥ 0",
@@ -147,7 +146,6 @@ REFUSED: dict[str, dict[str, str | tuple[str, ...]]] = {
         "--method sample-aggregate --top-k joint": "--top-k must be 'peeling' or 'laplace'",
         "--method mcmc --delta 1": "--delta must be a number with 0 <",
         "--method mcmc --mcmc-radius 1e26": "--mcmc-radius must lie between",
-        "--method mcmc --draws 100000 --delta 0.1": "--draws: the deltas add up to",
     },
     MISTAKES: {
         "--delta 0.1": "belong together",

@@ -46,7 +46,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     call("ledger", "create", ledger, "--epsilon", "50", "--delta", "1e-5", "--unit", "patient")
     common = ("--schema", path, "--ledger", ledger, "--output")
     two = ("--target", "stay", "--never", "died", "--support-size", "2")
-    call("select", table, *two, "--epsilon", "1", "--draws", "4", *common, folder / "fields.json")
+    call("select", table, *two, "--epsilon", "4", *common, folder / "fields.json")
     fit = ("--quality-share", "0.2", *common)
     call("fit", table, *two, "--epsilon", "12", *fit, folder / "numbers.json")
     classes = ("--target", "died", "--never", "stay", "--support-size", "1", "--epsilon", "10")
@@ -75,7 +75,7 @@ def test_every_kind_has_its_words(run: Run, made: Path) -> None:
         "# Private results from stays.csv",
         "Which fields of the table stays.csv go with stay (Length of stay, in days) and died, and "
         "how? 4 private releases answer.",
-        "## 1. Which fields go with stay", "4 random draws of 2 fields each among 4 fields.",
+        "## 1. Which fields go with stay", "A random draw of 2 fields among 4 fields.",
         "## 2. How stay goes with other fields", "| estimate, in days |",
         "## 3. How died goes with other fields", "| odds × ",
         "No intervals: what their widths depend on is not released by objective-perturbation",
@@ -95,14 +95,11 @@ def test_every_kind_has_its_words(run: Run, made: Path) -> None:
 
 
 def test_counts_coefficients_and_odds_are_those_of_the_files(run: Run, made: Path) -> None:
-    drawn = json.loads((made / "fields.json").read_text())["releases"]
+    (drawn,) = json.loads((made / "fields.json").read_text())["releases"]
     tables = markdown_tables(run("report", *files(made)).out)
-    (counts,) = (t for t in tables if t[0] == ["field", "draws that chose it"])
-    for label, count in counts[2:]:
-        name = label.split(" (")[0]
-        assert (label == name) == (name != "age")
-        times = sum(name in release["feature_names"] for release in drawn)
-        assert count == f"{times} of 4"
+    (fields,) = (t for t in tables if t[0] == ["field that was drawn"])
+    assert [label.split(" (")[0] for (label,) in fields[2:]] == drawn["feature_names"]
+    assert all((" (" in label) == label.startswith("age") for (label,) in fields[2:])
     numbers, classes = (
         ModelRelease.load(path).to_frame().query("not aside") for path in files(made)[1:3]
     )
@@ -192,7 +189,7 @@ def test_a_release_of_an_instance_and_a_stored_model(run: Run, folder: Path) -> 
         "mipselect: warning: release.json and saved.json were charged to no ledger: no budget "
         "remembers that.\n"
     )
-    assert "1 random draw of 2 fields among 3 fields." in done.out
+    assert "A random draw of 2 fields among 3 fields." in done.out
     assert "saved.json and release.json" not in done.out
     assert "release.json and saved.json were charged to no ledger" in done.out
     assert "2 fields in the model: x0, x1." in done.out
@@ -300,10 +297,10 @@ def test_a_report_is_replaced_whole_or_not_at_all(run: Run, here: Path) -> None:
 
 @pytest.fixture
 def release(run: Run, folder: Path) -> Path:
-    """Two draws from a stored instance of 20 rows."""
+    """A draw from a stored instance of 20 rows."""
     output = folder / "release.json"
-    draws = ("--epsilon", "1", "--draws", "2", "--output", output)
-    assert run("release", folder / "instance.toml", *draws).code == 0
+    drawn = ("--epsilon", "1", "--output", output)
+    assert run("release", folder / "instance.toml", *drawn).code == 0
     return output
 
 
@@ -378,7 +375,7 @@ NO_RELEASES = [
     ('{"private": 1, "sensitive": false}', "private must be true or false, got 1"),
     (PUBLIC + "}", "is no release that a report has words for"),
     (PUBLIC + ', "model": {}}', "not a stored model"),
-    (PUBLIC + ', "releases": []}', "'guarantee_of_one_draw' is missing"),
+    (PUBLIC + ', "releases": []}', "must have one draw"),
     (PUBLIC + ', "more": ' + '{"a":' * 3000 + "1" + "}" * 3001, "nested too deeply"),
 ]
 
@@ -386,13 +383,12 @@ NO_RELEASES = [
 WRONG_RELEASES: list[tuple[str, dict[str, Any], str]] = [
     ("seeded", {"private": True, "sensitive": False}, "private contradicts its guarantee"),
     ("fields", {"guarantee_of_all_draws": CHEAP}, "contradict each other"),
-    ("fields", {"guarantee_of_one_draw": Guarantee(0.1).to_dict()}, "contradict each other"),
     ("fields", {"guarantee_of_all_draws": {"epsilon": 1.0}}, "'delta' is missing"),
     ("quality", {"guarantee": CHEAP}, "contradict each other"),
     ("quality", {"quality.measures.0": {"name": "R²"}}, "quality.measures[0] lacks"),
     ("fields", {"titles": [1]}, "titles must be"),
     ("fields", {"sizes": []}, "sizes must be"),
-    ("fields", {"releases": []}, "no draws"),
+    ("fields", {"releases": []}, "must have one draw"),
     ("fields", {"releases": 5}, "fields.json: "),
     ("fields", {"method": 5}, "method"),
     ("fields", {"method": "a\nb"}, "method"),
@@ -417,7 +413,7 @@ def test_boards_are_told_what_was_done_and_facts_fill_the_blanks(
     run: Run, release: Path, folder: Path
 ) -> None:
     text, facts, page = run("report", release).out, folder / "facts.toml", folder / "r.html"
-    for words in ("Pure differential privacy", "ρ = 1", "2 independent draws", "rows: 20"):
+    for words in ("Pure differential privacy", "ρ = 0.5", "One draw.", "rows: 20"):
         assert words in text
     assert text.count("TO BE FILLED IN") == len(FACTS)
     facts.write_text(FACTS_TOLD)

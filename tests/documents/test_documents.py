@@ -52,7 +52,7 @@ def reported(text: str) -> ReleaseReport:
     release = Release((0,), ("a",), Guarantee(1.0, conditions=("c",)), "m", True)
     one = ReportedRelease(
         name=text, guarantee=release.guarantee, data=text, target=text, method=text, about=text,
-        releases=(release,), always=(text,), candidates=(text,), unit=text, version=text,
+        selection=release, always=(text,), candidates=(text,), unit=text, version=text,
         titles={"a": text}, ledger=LedgerNote(text, text, 1, text), digest=text,
     )  # fmt: skip
     return ReleaseReport(title=text, releases=(one, one), facts={FACT: text})

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mipselect.errors import BudgetExceeded, InvalidInput, LedgerForked, RelationMismatch
-from mipselect.mechanisms import NoisyMax, RandomizedResponse
+from mipselect.mechanisms import RandomizedResponse
 from mipselect.privacy import Guarantee, Ledger, LedgerEntry
 from mipselect.privacy.ledger import checked_ledger
 from tests.support.wants import wants
@@ -68,17 +68,6 @@ def test_relations_are_not_mixed() -> None:
     other.spend(added)
     assert other.spent == added
     assert other.remaining == Guarantee(0.7, relation="add-remove")
-
-
-def test_draws_at_once_cost_what_they_cost_one_after_another() -> None:
-    """Ten pure draws at ε have ρ = 10 ε²/2; they were charged (10 ε)²/2."""
-    for noise, rho in (("exponential", 0.05), ("gumbel", 0.0125)):
-        at_once, apart = (Ledger(rho=1.0, delta=1e-6) for _ in range(2))
-        draw = NoisyMax([1.0, 2.0], 0.1, noise=noise)
-        draw.releases(10, at_once)
-        for _ in range(10):
-            draw.release(apart)
-        assert at_once.spent.rho == apart.spent.rho == rho
 
 
 def test_what_is_left_can_always_be_spent() -> None:

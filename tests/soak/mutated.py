@@ -129,10 +129,10 @@ MECHANISMS = within(
     "mechanisms",
     (
         "base.py",
-        "with paid(ledger, total, what),",
-        "with paid(None, total, what),",
+        "with paid(ledger, stated, self.name),",
+        "with paid(None, stated, self.name),",
         "a draw is not charged to the ledger",
-        "privacy/test_ledger.py::test_draws_at_once_cost_what_they_cost_one_after_another",
+        "privacy/test_ledger.py::test_a_seeded_draw_is_marked_in_the_books",
     ),
     (
         "supports/base.py",
@@ -325,15 +325,15 @@ CLI = within(
     "cli",
     (
         "releasing.py",
-        "all(release.private for release in named)",
-        "True",
+        '"private": guarantee.private,',
+        '"private": True,',
         "a seeded command says that it is private",
         "test_release_command.py::test_a_seed_is_reproducible_and_not_private",
     ),
     (
         "releasing.py",
-        "drawn = law.releases(self.draws, ledger, rng=self.source)",
-        "drawn = law.releases(self.draws, None, rng=self.source)",
+        "drawn = law.release(ledger, rng=self.source)",
+        "drawn = law.release(None, rng=self.source)",
         "a command does not charge its ledger",
         "test_method_options.py::test_every_method_is_charged_at_its_full_price",
     ),

@@ -276,7 +276,6 @@ CASES: list[Case] = [
     ),
     tomls("x_bound = 1e308", INSTANCE.replace("x_bound = 1.0", "x_bound = 1e308")),
     tomls("ridge = 5e-324", with_ridge("5e-324")),
-    *options("--epsilon", "1e308", to=(*SELECT, "--draws", "9")),
     *options("--support-size", "0", "4", words=("data.csv", "1..3")),
     *options("--loss", "cubic", words=("known",)),
     *options("--solver", "abacus"),
@@ -296,7 +295,6 @@ CASES: list[Case] = [
         )
         for size in ("all", "99999999999999")
     ),
-    *options("--draws", "99999999999999", "0"),
     *options("--x-bound", "1" * 400),
     *options("--seed", "1" * 5000),
     *options("--data-seed", "9" * 400, to=(*REPRODUCE, ".")),
@@ -467,7 +465,7 @@ CASES: list[Case] = [
          ('"features": ["a,b", "c"]',), {"data.csv": '"a,b",c,y\n1,2,3\n4,5,6\n'}, code=0),
     Case("--features: outer blanks", (*SELECT, "--features", '" a", c', "--json"),
          ("there is no column ' a'", "did you mean 'a'?"), {"data.csv": " a,c,y\n1,2,3\n4,5,6\n"}),
-    Case("a long name in a pipe", (*SELECT, "--draws", "9"), (f"a, {LONG[:200]}",),
+    Case("a long name in a pipe", SELECT, (f"a, {LONG[:200]}",),
          {"data.csv": f"a,{LONG[:200]},y\n1,2,3\n4,5,6\n"}, code=0),
     # Models and what they are fitted to.
     *options("--epsilon", "1e308", "0", "nan", "1e-300", to=FIT),
