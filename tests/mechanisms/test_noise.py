@@ -171,8 +171,6 @@ def fitted(model: Any) -> Callable[[Any], Any]:
 
 
 DRAWS: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "one item": ("noisy_max", NoisyMax(SCORES, 1.0).sample),
-    "k items": ("noisy_top_k", Peeling(SCORES, 2, 1.0, noise="exponential").sample),
     "random stopping": ("laplace", RandomStopping(SCORES, [1.0] * 4, 1.0).sample),
     "number of rows": ("laplace", SampleAggregate(TABLE, TARGET, 1, 1.0, ballot=votes).sample),
     "rows of models": (

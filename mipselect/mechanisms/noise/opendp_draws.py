@@ -14,20 +14,6 @@ from mipselect.errors import InvalidInput
 from mipselect.privacy.decimals import exact
 
 
-def noisy_max(utilities: FloatArray) -> int:
-    """Draw by `make_noisy_max`, standard exponential noise: the law of permute-and-flip."""
-    dp = _opendp()
-    draw = dp.m.make_noisy_max(*_scores(dp), dp.max_divergence(), scale=1.0)
-    return int(draw(utilities.tolist()))
-
-
-def noisy_top_k(utilities: FloatArray, k: int) -> tuple[int, ...]:
-    """Draw by `make_noisy_top_k`: permute-and-flip k times, without replacement; sorted."""
-    dp = _opendp()
-    draw = dp.m.make_noisy_top_k(*_scores(dp), dp.max_divergence(), k, scale=1.0)
-    return tuple(sorted(int(j) for j in draw(utilities.tolist())))
-
-
 def laplace(value: float, epsilon: float, sensitivity: float) -> float:
     """Draw value + Laplace noise of scale Δ/ε by `make_laplace`, Δ > 0.
 
@@ -59,12 +45,6 @@ def _opendp() -> Any:
 
     dp.enable_features("contrib")
     return dp
-
-
-def _scores(dp: Any) -> tuple[Any, Any]:
-    """Describe vectors of finite numbers, and the most that one of them moves, to OpenDP."""
-    domain = dp.vector_domain(dp.atom_domain(T=float, nan=False))
-    return domain, dp.linf_distance(T=float)
 
 
 def _within(build: Any, epsilon: float, sensitivity: float, per_unit: float) -> Any:

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 
 from mipselect.array_checks import checked_index, checked_scores
 from mipselect.arrays import FloatArray
-from mipselect.mechanisms.noise import opendp_draws
 from mipselect.mechanisms.noise.noise import noise_named
 from mipselect.mechanisms.noise.quadrature import Competitors
 from mipselect.mechanisms.scores.base import ScoreMechanism
@@ -116,9 +115,8 @@ class NoisyMax(ScoreMechanism[int]):
 
     Notes
     -----
-    Draws with Gumbel noise are made in integers. With exponential noise a draw from the
-    operating system is OpenDP's `make_noisy_max`, exact in rational numbers, and a seeded one
-    is permute-and-flip in fractions. The other noises are drawn in double precision, from as
+    Draws with Gumbel noise are made in integers, and with exponential noise in fractions, by
+    permute-and-flip. The other noises are drawn in double precision, from as
     many random bits as their tails take, and what rounding costs is taken off ε.
 
     `log_probability` is in closed form for the exact two and a quadrature for the others.
@@ -166,11 +164,9 @@ class NoisyMax(ScoreMechanism[int]):
 
     def sample(self, rng: Rng = None) -> int:
         """Draw an index. See `Mechanism.sample`."""
-        source, private = generator(rng)
+        source, _ = generator(rng)
         if self.noise == "gumbel":
             return self._weights.draw(source)
-        if self.noise == "exponential" and private:
-            return opendp_draws.noisy_max(self._utilities)
         if self.noise == "exponential":
             return permute_and_flip([Fraction(u) for u in self._utilities.tolist()], source)
         noise = noise_named(self.noise).largest(source, np.zeros(self._utilities.size))

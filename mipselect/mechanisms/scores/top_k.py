@@ -18,7 +18,6 @@ from mipselect.array_checks import checked_items, checked_scores
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
-from mipselect.mechanisms.noise import opendp_draws
 from mipselect.mechanisms.noise.noise import noise_named
 from mipselect.mechanisms.noise.quadrature import Competitors
 from mipselect.mechanisms.scores.base import ScoreMechanism
@@ -200,16 +199,16 @@ class _NoisyTopK(TopKMechanism):
 
     def sample(self, rng: Rng = None) -> Support:
         """Draw k sorted indices. See `Mechanism.sample`."""
-        source, private = generator(rng)
+        source, _ = generator(rng)
         if self.noise == "gumbel":
             # Without replacement, each time with probability proportional to exp(utility).
             return self._drawn(
                 lambda left: IntegerWeights.from_logs(self._utilities[left]).draw(source)
             )
-        return self._sample(source, private)
+        return self._sample(source)
 
     @abstractmethod
-    def _sample(self, source: random.Random, private: bool) -> Support:
+    def _sample(self, source: random.Random) -> Support:
         """Draw with another noise than Gumbel."""
 
     @classmethod
@@ -273,7 +272,7 @@ class OneShotTopK(_NoisyTopK):
 
     _kind = "one-shot"
 
-    def _sample(self, source: random.Random, private: bool) -> Support:
+    def _sample(self, source: random.Random) -> Support:
         size = self._utilities.size
         noisy = self._utilities + noise_named(self.noise).largest(source, np.zeros(size))
         best = np.argpartition(-noisy, self.k - 1)[: self.k]
@@ -287,10 +286,8 @@ class Peeling(_NoisyTopK):
 
     Notes
     -----
-    Draws with Gumbel noise are made in integers. With exponential noise a draw from the
-    operating system is OpenDP's `make_noisy_top_k`, exact in rational numbers, and a seeded one
-    is permute-and-flip in fractions. The other noises are drawn in double precision; see
-    `NoisyMax`.
+    Draws with Gumbel noise are made in integers, and with exponential noise in fractions. The
+    other noises are drawn in double precision; see `NoisyMax`.
 
     Probabilities are quadratures; with another noise than Gumbel up to k = `MAX_FOLLOWED`.
 
@@ -311,9 +308,7 @@ class Peeling(_NoisyTopK):
 
     _kind = "peeling"
 
-    def _sample(self, source: random.Random, private: bool) -> Support:
-        if self.noise == "exponential" and private:
-            return opendp_draws.noisy_top_k(self._utilities, self.k)
+    def _sample(self, source: random.Random) -> Support:
         if self.noise == "exponential":
             fractions = [Fraction(u) for u in self._utilities.tolist()]
             return self._drawn(lambda left: permute_and_flip([fractions[j] for j in left], source))
