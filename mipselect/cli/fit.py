@@ -62,7 +62,7 @@ class FitArguments:
         "release them with the model. They cost a fifth of ε, and do well where rows times ε is "
         "5,000 or more; stated ranges do better, even twenty times too wide.",
         metavar="public|private",
-        show_default="public; private without --schema, --x-bound and --y-bound",
+        show_default="public; private without --schema",
         panel=PRIVACY_PANEL,
     )
     charge: ChargeOptions = group(ChargeOptions)
@@ -90,11 +90,8 @@ class FitArguments:
     )
     numbers: NumbersOptions = group(
         NumbersOptions,
-        help={
-            "--x-bound": "Without --schema: features are clipped to ± this; their units.",
-            "--y-bound": "Without --schema: the target is clipped to ± this; its units.",
-            "--features": "Without --schema: columns to choose from.",
-        },
+        without=("--x-bound", "--y-bound"),
+        help={"--features": "Without --schema: columns to choose from."},
     )
     question: SchemaOptions = group(SchemaOptions)
     scores: ScoreOptions = group(
@@ -119,8 +116,7 @@ def fit(arguments: FitArguments) -> None:
 
     With --schema, a public description of the table (see 'mipselect describe'),
     target, size and ε are enough. Without it the table holds numbers only, and
-    --x-bound and --y-bound say between which ends they lie; without them too, or
-    with --ranges private, the ranges of what was drawn are drawn as well.
+    the ranges of what was drawn are drawn as well, as with --ranges private.
     """
     from mipselect.cli.fit_plan import plan_of
 

@@ -52,7 +52,7 @@ from mipselect.selectors.all_features import AllFeaturesSelector
 from mipselect.tables.numbers import header, read_table
 from mipselect.tables.public_map import TableQuestion
 from mipselect.tables.schema import TableSchema
-from mipselect.validation import checked_choice, checked_integer, checked_scale, listed
+from mipselect.validation import checked_choice, checked_integer, listed
 
 NO_RANGES = "ranges that nobody stated are drawn with a part of epsilon, and released"
 
@@ -67,18 +67,19 @@ def plan_of(arguments: FitArguments) -> tuple[FitPlan, ProblemSource]:
     BudgetExceeded, RelationMismatch
         From the ledger.
     """
-    table, charge, numbers = arguments.table, arguments.charge, arguments.numbers
+    table, charge = arguments.table, arguments.charge
     schema = None if table.schema is None else TableSchema.read(table.schema)
     ledger = opened(charge.ledger)
     if (arguments.support_size is None) == (arguments.features_of is None):
         raise InvalidInput("--support-size or --features-of must be given: one of them")
-    # Ranges are drawn where it is asked, or none is given and there is no schema.
-    private = all(bound is None for bound in (schema, numbers.x_bound, numbers.y_bound))
+    ranges = PRIVATE if schema is None else PUBLIC
     if arguments.ranges is not None:
-        private = checked_choice(arguments.ranges, "--ranges", WAYS) == PRIVATE
+        ranges = checked_choice(arguments.ranges, "--ranges", WAYS)
+    if schema is None and ranges == PUBLIC:
+        raise InvalidInput(f"--ranges public {NEEDS_SCHEMA}")
     two = schema is not None and len(schema.field(table.target, "target").category_names) == 2
-    fitter = _fitter(arguments, ledger, of_classes=two, private=private)
-    source, question = _table(arguments, schema, private=private)
+    fitter = _fitter(arguments, ledger, of_classes=two, ranges=ranges)
+    source, question = _table(arguments, schema)
     size, released = arguments.support_size, None
     read = table.files
     if arguments.features_of is not None:
@@ -111,7 +112,7 @@ def plan_of(arguments: FitArguments) -> tuple[FitPlan, ProblemSource]:
 
 
 def _fitter(
-    arguments: FitArguments, ledger: Ledger | None, *, of_classes: bool, private: bool
+    arguments: FitArguments, ledger: Ledger | None, *, of_classes: bool, ranges: str
 ) -> SelectThenRegress:
     """Make what draws features and coefficients, which divides ε; its size is still to be set.
 
@@ -121,11 +122,11 @@ def _fitter(
         Naming the option.
     """
     relation, score = relation_of(ledger, arguments.charge.relation), arguments.scores.score
-    if private and (score == LOSS or relation != "replace-one"):
+    if ranges == PRIVATE and (score == LOSS or relation != "replace-one"):
         raise InvalidInput(
             "ranges that nobody stated can be drawn only where features are drawn from blocks, "
             "under replace-one: leave out --score loss and --relation add-remove, or state the "
-            "ranges, by --schema or by --x-bound and --y-bound"
+            "ranges, by --schema (begin one with 'mipselect describe')"
         )
     intercept = not arguments.question.no_intercept
     shared: dict[str, Any] = {"relation": relation, "fit_intercept": intercept}
@@ -145,40 +146,22 @@ def _fitter(
         regressor,
         epsilon=arguments.epsilon,
         quality_share=arguments.quality_share,
-        ranges=PRIVATE if private else PUBLIC,
+        ranges=ranges,
     )
     return fitter.check(option_named)
 
 
-def _table(
-    arguments: FitArguments, schema: TableSchema | None, *, private: bool
-) -> tuple[Any, TableQuestion]:
+def _table(arguments: FitArguments, schema: TableSchema | None) -> tuple[Any, TableQuestion]:
     """Return what rows are read from and what is asked of them.
 
     Of a table with a schema nothing is read. One of numbers is read whole, but for a dry run its
     header alone.
-
-    Raises
-    ------
-    InvalidInput
-        For what is wrong with a bound, and then with the file.
     """
     table, numbers = arguments.table, arguments.numbers
     if schema is not None:
         refuse(numbers, HAS_SCHEMA)
         return table.source, arguments.question.question_about(schema, table.target)
     refuse(arguments.question, NEEDS_SCHEMA)
-    bounds = {"--x-bound": numbers.x_bound, "--y-bound": numbers.y_bound}
-    for name, bound in bounds.items():
-        if bound is not None:
-            checked_scale(bound, name)
-    if not private and None in bounds.values():
-        raise InvalidInput(
-            "--schema (begin one with 'mipselect describe') or, for a table of numbers, "
-            "--x-bound and --y-bound must be given: the bounds are public assumptions, chosen "
-            "without looking at the data; or none of them, or --ranges private, and ranges are "
-            "drawn with a part of epsilon"
-        )
     source: Any = None
     if arguments.dry_run:
         names = header(table.source, table.target, numbers.chosen)
@@ -186,8 +169,7 @@ def _table(
         X, y, names = read_table(table.source, table.target, numbers.chosen)
         source = pa.table({**{name: X[:, j] for j, name in enumerate(names)}, table.target: y})
     with about(table.data):
-        of_features, of_target = (None if b is None else (-b, b) for b in bounds.values())
-        ranges = {**dict.fromkeys(names, of_features), table.target: of_target}
+        ranges = dict.fromkeys((*names, table.target))
         return source, TableQuestion(TableSchema.of_numbers(ranges), table.target)
 
 

@@ -32,18 +32,17 @@ def paid(run: Run, folder: Path) -> Path:
     return path
 
 
-LEDGER = ("--ledger", "study.ledger")
-NUMBERS = ("--x-bound", "3", "--y-bound", "5")
+LEDGER, SCHEMA = ("--ledger", "study.ledger"), ("--schema", "schema.json")
 WRITERS: dict[str, tuple[tuple[str, ...], str, int | None]] = {
     "select": (("data.csv", *SELECT, *LEDGER, "--output"), ".txt", None),
     "release": (("instance.toml", "--epsilon", "1", *LEDGER, "--output"), ".txt", None),
-    "fit": (("data.csv", *SELECT, *NUMBERS, *LEDGER, "--output"), ".txt", None),
+    "fit": (("data.csv", *SELECT, *SCHEMA, *LEDGER, "--output"), ".txt", None),
     "evaluate": (("model.json", "other.csv", "--epsilon", "1", *LEDGER, "--output"), ".txt", None),
     "predict": (("model.json", "data.csv", "--output"), ".csv", 0o600),
     "describe": (("data.csv", "--output"), ".txt", None),
     "solve": (("instance.toml", "--output"), ".txt", 0o600),
     "compare": (("instance.toml", "--output"), ".txt", 0o600),
-    "check": (("data.csv", "--schema", "schema.json", "--output"), ".html", 0o600),
+    "check": (("data.csv", *SCHEMA, "--output"), ".html", 0o600),
     "report": (("paid.json", "--output"), ".html", None),
     "schema": (("to-csv", "schema.json"), ".txt", None),
     "ledger": (("export", "study.ledger", "--output"), ".txt", 0o600),
@@ -58,7 +57,7 @@ def test_no_command_replaces_a_file_of_somebody_else_or_leaves_half_a_file(
     monkeypatch.chdir(folder)
     numbers = dict.fromkeys("abcy", (-5.0, 5.0))
     TableSchema.of_numbers(numbers).write("schema.json")
-    fit = ("fit", "data.csv", *SELECT, *NUMBERS, "--output", "model.json")
+    fit = ("fit", "data.csv", *SELECT, *SCHEMA, "--output", "model.json")
     assert run(*fit).code == 0
     Path("other.csv").write_text(TABLE)
     arguments, ending, mode = WRITERS[command]

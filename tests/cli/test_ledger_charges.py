@@ -16,6 +16,7 @@ import pytest
 from mipselect.cli import charging
 from mipselect.mechanisms import PermuteAndFlip
 from mipselect.privacy import Guarantee, Ledger
+from mipselect.tables import TableSchema
 from tests.support.commandline import BOUNDS, LISTENING, Run
 from tests.support.stays import rows, written
 
@@ -166,7 +167,8 @@ def test_an_interrupt_says_whether_it_is_paid(
 ) -> None:  # fmt: skip
     """Without a ledger nothing is, before an answer is printed."""
     ledger, output = Ledger.create(file, epsilon=3.0), folder / "answer.json"
-    table = ("--target", "y", "--support-size", "1", *BOUNDS[:4])
+    TableSchema.of_numbers(dict.fromkeys("abcy", (-1.0, 1.0))).write(folder / "s.json")
+    table = ("--schema", "s.json", "--target", "y", "--support-size", "1")
     source = ("instance.toml",) if command == "release" else ("data.csv", *table)
     monkeypatch.chdir(folder)
     asked = (command, *source, "--epsilon", "1", *more, "--output", output)

@@ -197,7 +197,6 @@ REFUSED: dict[str, dict[str, str | tuple[str, ...]]] = {
         "--method kendall": "must end in .csv",
     },
     f"select|fit stays.csv {STAY}": {
-        "--x-bound 1": "--x-bound does not apply with --schema",
         "--features age": "--features does not apply with --schema",
         "--always ages": "always: the schema has no field 'ages'; its fields",
         "--always '\"age'": "--always: a double quote has no partner",
@@ -212,6 +211,7 @@ REFUSED: dict[str, dict[str, str | tuple[str, ...]]] = {
         "--schema ignoring.json --range sex=0:1": "'sex' is ignored by the schema",
     },
     f"select stays.csv {STAY}": {
+        "--x-bound 1": "--x-bound does not apply with --schema",
         "--loss hinge": "the hinge loss needs a target of two classes",
         "--coef-bound 0": "coef_bound must be",
         "--sizes 1-2": "one of them",
@@ -221,16 +221,16 @@ REFUSED: dict[str, dict[str, str | tuple[str, ...]]] = {
     },
     f"fit stays.csv {STAY}": {
         "--method top-r": "No such option",
+        "--model-loss logistic": "logistic is for a target of two classes",
         "--features-of release.json": "one of them",
         "--epsilon 1e9": "--epsilon must lie between",
         "--ranges secret": "--ranges must be",
         "--ranges private --relation add-remove": "under replace-one",
         "--ranges private --score loss": "drawn from blocks",
         "--ranges private --range stay=0:60 --range age=0:100": "none is to be drawn",
-        "--support-size 2 --model-loss logistic": "logistic is for a target of two classes",
     },
     # What `plan` is asked of a model is refused in the words of `fit`.
-    f"fit stays.csv {STAY} --support-size 2|{PLAN}": {
+    f"fit stays.csv {STAY}|{PLAN}": {
         "--quality-share 0": "--quality-share must be a number",
         "--quality-share 1": "--quality-share must be a number",
     },
@@ -339,7 +339,6 @@ REFUSED: dict[str, dict[str, str | tuple[str, ...]]] = {
         ".": "it is a folder",
         "release.json --output r.pdf": "must end in .html or .md",
         "release.json --title 'a\nb'": "--title",
-        "release.json --ledger release.json": "is no ledger",
         "release.json --facts facts.toml": "facts.toml: no such file",
     },
 }  # fmt: skip

@@ -48,7 +48,7 @@ RELEASE = ("release", "instance.toml", "--epsilon", "1")
 REPRODUCE = ("reproduce", "kendall-copies", "--quick", "--output")
 TRIALS = "kendall-copies-quick.jsonl"
 ASKED = ("--target", "y", "--support-size", "1", "--epsilon", "1")
-FIT = ("fit", "data.csv", *ASKED, "--x-bound", "3", "--y-bound", "5")
+FIT = ("fit", "data.csv", *ASKED[:-1], "60")
 FIT_BY_SCHEMA = ("fit", "data.csv", *ASKED, "--schema", "schema.json")
 CHECK = ("check", "data.csv", "--schema", "schema.json")
 PREDICT = ("predict", "model.json", "data.csv")
@@ -438,12 +438,10 @@ CASES: list[Case] = [
             ("ods", "a table must end in"), ("xls", "a table must end in"),
         )
     ),
-    *(
-        Case(f"no schema: {command[0]}", (command[0], "data.csv", *ASKED, *more),
-             ("error: --schema (begin one with 'mipselect describe') or, for a table of numbers",
-              "--x-bound", "must be given"))
-        for command, more in ((SELECT, ("--score", "loss")), (FIT, ("--ranges", "public")))
-    ),
+    Case("no schema: select", ("select", "data.csv", *ASKED, "--score", "loss"),
+         ("error: --schema (begin one with 'mipselect describe') or, for a table of numbers",
+          "--x-bound", "must be given")),
+    Case("no schema: fit", (*FIT, "--ranges", "public"), ("--ranges public needs --schema",)),
     tables("text without a schema", "a,b,y\n1,red,3\n", "(sensitive)", "describe the table in a "
            "schema", "'mipselect describe', then --schema"),
     *(
@@ -469,12 +467,9 @@ CASES: list[Case] = [
          {"data.csv": f"a,{LONG[:200]},y\n1,2,3\n4,5,6\n"}, code=0),
     # Models and what they are fitted to.
     *options("--epsilon", "1e308", "0", "nan", "1e-300", to=FIT),
-    *options("--x-bound", "1e308", "0", "nan", to=FIT),
-    *options("--y-bound", "1e308", "1e-320", to=FIT),
     *options("--model-loss", "cubic", "huber(-1)", "huber(nan)", "huber(1e308)", to=FIT),
     *options("--support-size", "9", "0", to=FIT, words=("data.csv", "1..3")),
     *options("--seed", "1" * 5000, to=FIT),
-    Case("fit: one bound", FIT[:-2], ("--x-bound and --y-bound", "--schema")),
     Case("fit: text", FIT, ("(sensitive)", "line 2, column 'b' holds no finite"),
          {"data.csv": "a,b,y\n1,red,3\n"}),
     Case("fit: a long name", FIT, ("200",),
@@ -488,7 +483,8 @@ CASES: list[Case] = [
          {"data.csv": b"a,y\n\x00,\xff\n1e999,nan\n,,,,\n\n", "schema.json": SCHEMA}, code=0),
     Case("fit --output: its own schema", (*FIT_BY_SCHEMA, "--output", "schema.json"),
          ("is what is read",), {"schema.json": SCHEMA}),
-    Case("fit --output: its own table", (*FIT, "--output", "data.csv"), ("is what is read",)),
+    Case("fit --output: its own table", (*FIT_BY_SCHEMA, "--output", "data.csv"),
+         ("is what is read",), {"schema.json": SCHEMA}),
     Case("fit: an endless table", FIT, ("pipe or a device",), {"data.csv": link_to("/dev/zero")}),
     Case("fit: an endless schema", FIT_BY_SCHEMA, ("schema.json", "pipe or a device"),
          {"schema.json": link_to("/dev/zero")}),
