@@ -77,10 +77,10 @@ def predict(arguments: PredictArguments) -> None:
     """Predict the target for every row of DATA, in the order of the rows.
 
     Rows are mapped as they were for the model: values are clipped to its ranges,
-    missing ones count as its schema says, and no row is refused. 'mipselect check'
-    says which values do not fit. The answer has one line per row, under the name of
-    the target: a number in its units, or a class. With two classes a second column
-    says how likely the second is, which --threshold decides by.
+    missing ones count as its schema says, and no row is refused. What does not
+    fit is found by 'mipselect check'. The answer has one line per row, under the
+    name of the target: a number in its units, or a class. With two classes a
+    second column says how likely the second is, which --threshold decides by.
 
     Predictions cost no budget, for the model is released. They are not private
     for the rows of DATA.
