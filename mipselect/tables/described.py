@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,52 +43,35 @@ FREE_TEXT = re.compile(
 )
 """Names of texts that say what no list of categories does, in one word."""
 
-FORMATS = frozenset({"email", "uri", "uuid", "binary"})
-"""Formats of a text in a Table Schema that identify."""
-
 GIVEN = frozenset({"categories", "constraints", "unit", ROLE})
 """Properties that somebody gave to a field that is used."""
 
-WEIGHTS = re.compile(
-    r"[pfd]?(weights?|wgt)|(survey|sample|sampling|design|person|final|post)[ _.-]?(weights?|wgt)",
-    re.IGNORECASE,
-)
-"""Names of weights of surveys; one may be that of a body."""
 
-
-def looks_ignored(name: str, field: Mapping[str, Any], key: Collection[str]) -> bool:
-    """Return whether a field looks like an identifier or free text, by public knowledge.
+def looks_ignored(name: str, field: Mapping[str, Any]) -> bool:
+    """Return whether a field looks like an identifier or free text, by its name.
 
     Parameters
     ----------
     name : str
     field : mapping
         Its properties in a Table Schema.
-    key : collection of str
-        The primary key of the table.
     """
     if GIVEN & set(field) or field.get("type") == "boolean":
         return False
-    if name in key and len(key) == 1:
-        return True
     words = [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+", name)]
     if not words:
         return False
     in_one = "".join(words)
     if {words[0], words[-1]} & OF_IDENTIFIERS or IDENTIFIER.fullmatch(in_one):
         return True
-    is_text = field.get("type", "any") in ("string", "any")
-    return is_text and (bool(FREE_TEXT.fullmatch(in_one)) or field.get("format") in FORMATS)
-
-
-def names_identities(name: str) -> bool:
-    """Return whether a column is called as identifiers are, whatever its type."""
-    return looks_ignored(name, {"type": "integer"}, ())
+    return field.get("type", "any") in ("string", "any") and bool(FREE_TEXT.fullmatch(in_one))
 
 
 def looking_like_identifiers(names: Iterable[object]) -> tuple[list[str], str]:
     """List the columns that are called so, and say that it looks, or they look, like that."""
-    alike = [name for name in names if isinstance(name, str) and names_identities(name)]
+    # As if all were numbers: free text is no identifier.
+    whole = {"type": "integer"}
+    alike = [name for name in names if isinstance(name, str) and looks_ignored(name, whole)]
     return alike, "looks like an identifier" if len(alike) == 1 else "look like identifiers"
 
 
@@ -247,10 +230,6 @@ SEVERAL_ROWS = (
     "csvw-eo:privacyUnit, beside fields, and take its role out. Without it the guarantee is for "
     "one row of a person, and not for the person"
 )
-OF_WEIGHTS = (
-    "is {} the weight of a survey, how many people a row stands for? Then give it "
-    '"mipselect:role": "weight" and a maximum; without the role it is a feature'
-)
 
 
 class Described(NamedTuple):
@@ -288,8 +267,6 @@ def described(
     table = {"missingValues": [""], **({} if codebook is None else codebook.content)}
     table.pop("$schema", None)
     known = {entry["name"]: entry for entry in table.pop("fields", ())}
-    key = table.get("primaryKey", ())
-    keys = (key,) if isinstance(key, str) else key if isinstance(key, list) else ()
     used = {table.get(PRIVACY_UNIT), *(each.get("from") for each in table.get(FEATURES, ()))}
     fields = []
     for name, said in zip(part.names, part.fields, strict=True):
@@ -297,7 +274,7 @@ def described(
         marked = {} if of_rows is None or "type" in told else {**of_rows, PROPOSED: True}
         fields.append({"name": name, **said, **marked, **told})
     for entry in fields:
-        if entry["name"] not in used and looks_ignored(entry["name"], entry, keys):
+        if entry["name"] not in used and looks_ignored(entry["name"], entry):
             entry[ROLE] = IGNORED
     with about(f"{part.label}: its columns make no schema"):
         schema = TableSchema.of({**table, "fields": fields})
@@ -318,8 +295,5 @@ def _notes(schema: TableSchema, absent: Sequence[str]) -> Iterator[str]:
     ]
     if labelled:
         yield CHECK.format(listed(labelled))
-    weights = [f.name for f in schema.fields if f.role is None and WEIGHTS.fullmatch(f.name)]
-    if weights:
-        yield OF_WEIGHTS.format(listed(weights))
     if absent:
         yield f"the codebook describes columns that are not there: {listed(absent)}"

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any, cast
@@ -38,7 +36,7 @@ from mipselect.tables.moments import (
     IntMatrix,
     Moments,
     TableColumns,
-    blas,
+    in_threads,
     zero_sums,
 )
 from mipselect.tables.numbers import header, read_table
@@ -414,17 +412,13 @@ def block_sums(columns: BlockColumns, rows: FloatArray) -> Moments:
         add_products(_rows_of_blocks(window, chunk, columns), of_rows, turn)
 
     most = min(max(CHUNK_ENTRIES // (blocks.rows * size), CHUNK_BLOCKS), entries.most_blocks)
-    waiting = deque[Future[None]]()
-    with blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
-        for number, window in enumerate(_windows(columns, rows)):
-            for part in blocks.of_window(number, len(window)):
-                for start in range(0, len(part), most):
-                    chunk = part[start : start + most]
-                    if len(waiting) > 2 * threads:
-                        waiting.popleft().result()
-                    waiting.append(pool.submit(add, window, chunk))
-        while waiting:
-            waiting.popleft().result()
+    chunks = (
+        (window, part[start : start + most])
+        for number, window in enumerate(_windows(columns, rows))
+        for part in blocks.of_window(number, len(window))
+        for start in range(0, len(part), most)
+    )
+    in_threads(add, chunks, threads)
     of_rows *= entries.unit
     of_rows += np.tril(of_rows, -1).T
     totals[0, 0, 0] = n * ONE

@@ -11,7 +11,7 @@ from __future__ import annotations
 import io
 import json
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from functools import cache, cached_property
@@ -349,7 +349,16 @@ def count(
     """
     totals, turn = zero_sums(folds, len(columns.names) + 2), Lock()
     unit = columns.public.unit if isinstance(columns, TableColumns) else None
-    people = None if unit is None else PersonCheck(unit)
+
+    def read() -> Iterator[tuple[Any, Any]]:
+        people, rows, added = None if unit is None else PersonCheck(unit), 0, 0
+        for batch in (batch for part in parts for batch in part.read(columns.reads)):
+            kept = None if people is None else people.add(batch.columns[-1])
+            added = checked_rows(added + len(batch if kept is None else kept))
+            yield batch, kept
+            rows += len(batch)
+            if progress is not None:
+                progress(rows)
 
     def add(batch: Any, kept: Any) -> None:
         for piece in slices(batch, CACHED_ROWS) if kept is None else [batch]:
@@ -362,21 +371,22 @@ def count(
                 with turn:
                     totals[k] += products
 
-    threads, waiting = min(MOST_THREADS, cores()), deque[Future[None]]()
-    rows = added = 0
+    in_threads(add, read(), min(MOST_THREADS, cores()))
+    return totals
+
+
+def in_threads(
+    work: Callable[..., object], pieces: Iterable[tuple[Any, ...]], threads: int
+) -> None:
+    """Call `work` for all pieces by several threads; few of the pieces wait at a time."""
+    waiting = deque[Future[object]]()
     with blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
-        for batch in (batch for part in parts for batch in part.read(columns.reads)):
-            kept = None if people is None else people.add(batch.columns[-1])
-            added = checked_rows(added + len(batch if kept is None else kept))
+        for piece in pieces:
             if len(waiting) > threads:
                 waiting.popleft().result()
-            waiting.append(pool.submit(add, batch, kept))
-            rows += len(batch)
-            if progress is not None:
-                progress(rows)
+            waiting.append(pool.submit(work, *piece))
         while waiting:
             waiting.popleft().result()
-    return totals
 
 
 @cache

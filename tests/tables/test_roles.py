@@ -177,37 +177,27 @@ OF_FEATURES = (
     *("num_visits", "visit_number", "body_index", "provnumber_of_beds", "rows", "arrow"),
     *("patients", "person years", "subject", "free text notes"),
 )
-OF_SURVEYS = ("weight", "pweight", "survey_weight", "Final Weight", "wgt")
 
 
-def test_names_of_identifiers_of_texts_of_features_and_of_weights() -> None:
+def test_names_of_identifiers_of_texts_and_of_features() -> None:
     for name in (*OF_TEXTS, *OF_IDENTIFIERS, *OF_FEATURES):
-        assert looks_ignored(name, {"type": "string"}, ()) == (name not in OF_FEATURES), name
-        assert looks_ignored(name, {"type": "integer"}, ()) == (name in OF_IDENTIFIERS), name
+        assert looks_ignored(name, {"type": "string"}) == (name not in OF_FEATURES), name
+        assert looks_ignored(name, {"type": "integer"}) == (name in OF_IDENTIFIERS), name
         for known in ({"categories": ["x"]}, {"constraints": {"minimum": 0}}, {"unit": "mm"}):
-            assert not looks_ignored(name, {"type": "string", **known}, ()), name
-    for name in (*OF_SURVEYS, "weighted_sum", "birth_weight"):
-        for role in ({}, {"mipselect:role": "ignored"}):
-            codebook = schema_of({"name": name, "type": "number", **role})
-            notes = described(pa.table({name: [1.0], "b": [2.0]}), codebook).notes
-            asked = any(f"is {name} the weight of a survey" in note for note in notes)
-            assert asked == (name in OF_SURVEYS and not role)
+            assert not looks_ignored(name, {"type": "string", **known}), name
 
 
-def test_a_key_and_a_format_of_a_codebook_are_public() -> None:
-    assert looks_ignored("nr", {"type": "integer"}, ("nr",))
-    assert not looks_ignored("nr", {"type": "integer"}, ("nr", "year"))
-    assert looks_ignored("x", {"type": "string", "format": "uuid"}, ())
-    fields = ({"name": "who"}, {"name": "b"})
-    found = described(TABLE, schema_of(*fields, primaryKey="who"))
-    assert found.schema.ignored == ("who",)
+def test_what_is_ignored_is_named_with_a_question() -> None:
+    fields = ({"name": "patient_id"}, {"name": "b"})
+    table = pa.table({"patient_id": ["a"], "b": [1]})
+    found = described(table, schema_of(*fields))
+    assert found.schema.ignored == ("patient_id",)
     (note, question) = found.notes
-    assert 'mipselect:role "ignored": who.' in note
+    assert 'mipselect:role "ignored": patient_id.' in note
     assert question.startswith("may a person have several rows? Then name the field")
     assert "csvw-eo:privacyUnit" in question
     assert described(TABLE).schema.ignored == ()
-    keys = {"primaryKey": "who", "csvw-eo:privacyUnit": "who"}
-    person = described(TABLE, schema_of(*fields, **keys))
+    person = described(table, schema_of(*fields, **{"csvw-eo:privacyUnit": "patient_id"}))
     assert (person.schema.ignored, person.notes) == ((), ())
 
 
