@@ -16,8 +16,7 @@ import numpy as np
 
 from benchmarks.declared import Record, benchmark
 from mipselect import Instance, mistake_levels
-from mipselect.problem.descriptions import read_description
-from mipselect.problem.stored import stored_data
+from mipselect.problem.stored import load_problem
 from mipselect.selectors import (
     ExponentialSelector,
     KendallSelector,
@@ -94,13 +93,14 @@ def selectors(
     exact: list[bool] = []
     for data_seed in range(1, data_sets + 1):
         new = ({"n": rows} if rows else {}) | ({"seed": data_seed} if data_sets > 1 else {})
-        stored = stored_data(read_description(instance), **new)
+        stored = load_problem(instance, **new)
         clipped = stored.instance()
         best = set(mistake_levels(clipped).supports[0].tolist())
         source = random.Random(f"{instance} {data_seed} {selector} {epsilon}")
         build = {**SELECTORS, "mcmc": partial(chain, radius=radius)}[selector]
         built = build(clipped, epsilon).set_params(random_state=source)
-        mechanism = built.mechanism(stored.X, stored.y)
+        rows = stored.rows()
+        mechanism = built.mechanism(rows.X, rows.y)
         exact += [set(mechanism.sample(source)) == best for _ in range(draws)]
     named = {"instance": instance, "n": clipped.n, "selector": selector, "epsilon": epsilon}
     yield {**named, "exact": float(np.mean(exact))}

@@ -11,10 +11,8 @@ import tempfile
 import tomllib
 import zipfile
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.validation import printable
@@ -74,20 +72,15 @@ def text_of(content: bytes, path: Path, advice: str = "save the file as UTF-8") 
 
 
 def small_content(path: Path, most: int) -> bytes:
-    """Return the content of a file of at most `most` bytes; `InvalidInput` names one of more."""
-    content = first_bytes(path, most + 1)
+    """Return the content of a regular file; `InvalidInput` if it has more than `most` bytes."""
+    try:
+        with regular_file(path).open("rb") as file:
+            content = file.read(most + 1)
+    except OSError as error:
+        raise unreadable(path, error) from error
     if len(content) > most:
         raise InvalidInput(f"{path}: cannot be read: it has more than {most:,} bytes")
     return content
-
-
-def first_bytes(path: Path, count: int) -> bytes:
-    """Return so many bytes of a regular file, or all; `InvalidInput` if it cannot be read."""
-    try:
-        with regular_file(path).open("rb") as file:
-            return file.read(count)
-    except OSError as error:
-        raise unreadable(path, error) from error
 
 
 def unreadable(path: Path, error: Exception) -> InvalidInput:
@@ -114,10 +107,29 @@ def read_toml(path: Path, most: int) -> dict[str, Any]:
         raise InvalidInput(f"{path}: not valid TOML: {printable(str(error))}") from error
 
 
-def write_whole(path: Path, content: bytes, *, sensitive: bool = False, new: bool = False) -> None:
-    """Write a file whole or not at all; see `whole_file`."""
-    with whole_file(path, sensitive=sensitive, new=new) as file:
-        file.write(content)
+def write_whole(path: Path, content: bytes, *, sensitive: bool = False) -> None:
+    """Write a file whole, or not at all if that fails.
+
+    A file that is replaced hands its mode on; a sensitive one is for its owner only.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; then nothing was.
+    """
+    descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=".mipselect-")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        mode = _mode(path)
+        os.chmod(draft, mode & FOR_ITS_OWNER if sensitive else mode)
+        os.replace(draft, path)
+    except BaseException:
+        # An interrupt may come when it has its name already.
+        Path(draft).unlink(missing_ok=True)
+        raise
 
 
 def save(path: Path, content: bytes, *, sensitive: bool = False) -> None:
@@ -126,48 +138,6 @@ def save(path: Path, content: bytes, *, sensitive: bool = False) -> None:
         write_whole(path, content, sensitive=sensitive)
     except OSError as error:
         raise MipselectError(f"{path} could not be written: {error.strerror or error}") from error
-
-
-@contextmanager
-def whole_file(path: Path, *, sensitive: bool = False, new: bool = False) -> Iterator[BinaryIO]:
-    """Open a file to write to, which is there once the block has ended, and not if it fails.
-
-    A file that is replaced hands its mode on; a sensitive one is for its owner only.
-
-    Raises
-    ------
-    FileExistsError
-        If it must be new, and another has its name by the end; then nothing was written.
-    OSError
-        If it cannot be written; then nothing was.
-    """
-    descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=".mipselect-")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        mode = _mode(path)
-        os.chmod(draft, mode & FOR_ITS_OWNER if sensitive else mode)
-        (_take_free_name if new else os.replace)(draft, path)
-    except BaseException:
-        # An interrupt may come when it has its name already.
-        Path(draft).unlink(missing_ok=True)
-        raise
-
-
-def _take_free_name(draft: str, path: Path) -> None:
-    """Give a file its name; raise `FileExistsError` if another has that name."""
-    try:
-        os.link(draft, path)
-    except FileExistsError:
-        raise
-    except OSError:
-        # Where a file cannot have two names, an empty one keeps the name for it.
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, FOR_ITS_OWNER))
-        os.replace(draft, path)
-    else:
-        os.unlink(draft)
 
 
 def _mode(path: Path) -> int:

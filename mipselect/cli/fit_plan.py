@@ -290,7 +290,7 @@ class FitPlan(ReleasePlan):
     def data(self) -> StoredData:
         """See `ProblemSource`; nothing is raised because of the rows."""
         made = self.drawn.scored(self.fitted).made()
-        return StoredData.of_made(Path(self.head["data"]), made, self.drawn.of_loss)
+        return StoredData(Path(self.head["data"]), made.problem, made)
 
     def total(self, stated: Mapping[str, Guarantee]) -> Guarantee:
         """See `ReleasePlan`."""
@@ -323,11 +323,11 @@ class FitPlan(ReleasePlan):
 
     def law(self, data: StoredData, progress: ProgressCallback) -> Mechanism[Any]:
         """See `ReleasePlan`."""
-        return self.drawn.law(data.drawn_from(), self.source, progress)
+        return self.drawn.law(data.made(), self.source, progress)
 
     def draw(self, law: Mechanism[Any], data: StoredData, ledger: Ledger | None) -> Result:
         """See `ReleasePlan`."""
-        model_of, sources = self.drawn.model_of(self.fitted, data.drawn_from()), (self.source,) * 2
+        model_of, sources = self.drawn.model_of(self.fitted, data.made()), (self.source,) * 2
         model = self.drawn.draw(law, model_of, ledger, sources, private=self.seed is None)
         return self._answer(model if self.apart is None else self.apart.measured(model))
 

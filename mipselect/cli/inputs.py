@@ -87,7 +87,7 @@ def asked_of(source: SourceOptions, sizes: Sequence[int] | None) -> ProblemSourc
         summed = Moments.load(path)
         with about(str(path)):
             made = Instance.from_moments(summed, **settings)
-        return StoredData(path, made.problem, made.data, settings)
+        return StoredData(path, made.problem, made)
 
     return ProblemSource(problem, data, (path,))
 
@@ -96,6 +96,7 @@ def scored_table(path: str, table: ScoredTable, **more: Any) -> ProblemSource:
     """Name a table with a schema, and what is asked of it; see `ProblemSource` for `more`."""
 
     def data() -> StoredData:
-        return StoredData.of_made(Path(path), table.made(), table.of_loss)
+        made = table.made()
+        return StoredData(Path(path), made.problem, made)
 
     return ProblemSource(table.problem, data, **more)

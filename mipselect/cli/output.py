@@ -10,7 +10,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -288,28 +288,25 @@ def write_beside(path: Path, content: bytes, *, sensitive: bool, replace: bool) 
 
     What another command has written there in the meantime may have been paid for, as this was.
     """
-    for number in count(1):
-        place = path if number == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}")
-        replaced = place == path and path.exists() and not is_kept(path, replace=replace)
-        with suppress(FileExistsError):
-            write_whole(place, content, sensitive=sensitive, new=not replaced)
+    place = path
+    for number in count(2):
+        if not is_kept(place, replace=replace and place == path):
             break
+        place = path.with_name(f"{path.stem}-{number}{path.suffix}")
+    write_whole(place, content, sensitive=sensitive)
     if place != path:
         say(f"warning: {path}: another command has written it meanwhile; this one is in {place}")
     return place
 
 
-def write_whole(path: Path, content: bytes, *, sensitive: bool, new: bool = False) -> None:
+def write_whole(path: Path, content: bytes, *, sensitive: bool) -> None:
     """Write a file whole or not at all; raise `MipselectError` if it cannot be written.
 
-    A file that is replaced hands its mode on; a sensitive one is for its owner only. Where it must
-    be `new` and another has its name, `FileExistsError` is raised.
+    A file that is replaced hands its mode on; a sensitive one is for its owner only.
     """
     let_signals_raise()
     try:
-        write_to_disk(path, content, sensitive=sensitive, new=new)
-    except FileExistsError:
-        raise
+        write_to_disk(path, content, sensitive=sensitive)
     except OSError as error:
         raise MipselectError(
             f"{path} could not be written, nothing was released: {error}"

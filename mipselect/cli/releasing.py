@@ -296,7 +296,7 @@ class SupportPlan(ReleasePlan):
         if isinstance(method, RowsSelector):
             return method.law(method.problem(data.problem), data.rows(), self.source)
         assert isinstance(method, ProblemSelector)
-        return method.on(data.drawn_from(), self.source, progress)
+        return method.on(data.made(), self.source, progress)
 
     def draw(self, law: Mechanism[Any], data: StoredData, ledger: Ledger | None) -> Result:
         """See `ReleasePlan`."""

@@ -241,6 +241,6 @@ def _numbers(
         assert isinstance(rows, Rows)
         with about(str(path)):
             made = blocks.of_rows(stored.problem, rows)
-        return StoredData.of_made(path, made, settings)
+        return StoredData(path, made.problem, made)
 
     return ProblemSource(problem, data, table.files)

@@ -227,11 +227,11 @@ def _search(instance: Instance, method: str, settings: SearchSettings, watch: Wa
 
 def clipped(stored: StoredData, instance: Instance) -> dict[str, Any] | None:
     """Return the shares of the data that the bounds clip; None for a table already mapped."""
-    if stored.mapped:
+    if (rows := stored.unclipped) is None:
         return None
-    pairs = zip(stored.X.T, instance.X.T, strict=True)
+    pairs = zip(instance.layout.table(rows.X).T, instance.X.T, strict=True)
     columns = [float((before != after).mean()) for before, after in pairs]
-    beyond = 0.0 if instance.classes is not None else (abs(stored.y) > instance.y_bound).mean()
+    beyond = 0.0 if instance.classes is not None else (abs(rows.y) > instance.y_bound).mean()
     return {"columns": columns, "target": float(beyond)}
 
 

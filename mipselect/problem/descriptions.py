@@ -14,7 +14,6 @@ from __future__ import annotations
 import sys
 import zipfile
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -32,7 +31,7 @@ from mipselect.datasets import (
     logistic_gaussian,
 )
 from mipselect.disk import DAMAGE, read_toml, regular_file
-from mipselect.errors import InvalidInput
+from mipselect.errors import InvalidInput, about
 from mipselect.validation import did_you_mean, shown
 
 
@@ -94,11 +93,16 @@ class Source:
 
 def _load_npz(data: Mapping[str, Any], folder: Path) -> Loaded:
     path = regular_file(folder / data["path"])
-    return _member(path, "X"), _member(path, "y"), None
+    X, y = _member(path, "X"), _member(path, "y")
+    # PyArrow comes with it, which a list of instances has no use for.
+    from mipselect.frames import numeric_matrix, numeric_vector
+
+    with about(f"{path}: (sensitive)"):
+        return numeric_matrix(X)[0], numeric_vector(y), None
 
 
 def _member(path: Path, name: str) -> FloatArray:
-    """Read one array of an .npz file, of finite numbers."""
+    """Read one array of an .npz file."""
     try:
         with path.open("rb") as file:
             stored = np.load(file, allow_pickle=False)
@@ -107,17 +111,6 @@ def _member(path: Path, name: str) -> FloatArray:
         raise InvalidInput(f"{path}: cannot be read as .npz: {error}") from error
     if not isinstance(found, np.ndarray):
         raise InvalidInput(f"{path}: must be an .npz file with the arrays X and y; {name} is none")
-    if found.dtype.kind not in "biuf":
-        raise InvalidInput(f"{path}: {name} must hold real numbers, got dtype {found.dtype}")
-    bad = np.argwhere(~np.isfinite(found))
-    if bad.size:
-        where = ", ".join(
-            f"{what} {at}" for what, at in zip(("row", "column"), bad[0], strict=False)
-        )
-        raise InvalidInput(
-            f"{path}: (sensitive) {name} must be finite: {where} (counted from 0) is not; remove "
-            "or impute such rows first"
-        )
     return found
 
 
@@ -238,13 +231,11 @@ def _locate(name_or_path: str | Path) -> Path:
     if name in stored:
         return Path(str(resources.files("mipselect_instances"))) / f"{name}.toml"
     path = Path(name_or_path)
-    # A name that is too long, or may not be looked up, names no file.
-    with suppress(OSError):
-        if path.suffix == ".toml" or path.is_file():
-            return path
+    if path.suffix == ".toml":
+        return path
     raise InvalidInput(
-        f"{name!r} is neither a stored instance nor a file; stored: {', '.join(stored)}"
-        f"{did_you_mean(name, stored)}"
+        f"{name!r} is neither a stored instance nor a .toml file; stored: {', '.join(stored)}"
+        f"{did_you_mean(name, stored)}. 'mipselect select' and 'mipselect fit' take tables"
     )
 
 
@@ -255,21 +246,7 @@ def read_description(name_or_path: str | Path) -> Description:
             f"an instance is the name of a stored one or the path of a file, got {name_or_path!r}"
         )
     path = _locate(name_or_path)
-    if path.suffix != ".toml":
-        _refuse_table(path)
     return described(path, read_toml(path, MOST_BYTES))
-
-
-def _refuse_table(path: Path) -> None:
-    """Raise `InvalidInput` for a file with the ending of a table."""
-    from mipselect.tables.sources import is_table
-
-    if is_table(str(path)):
-        raise InvalidInput(
-            f"{path}: is a table, and an instance is a .toml file that names one; 'mipselect "
-            "select' and 'mipselect fit' take the table itself, with --target and a --schema "
-            "(begin one with 'mipselect describe')"
-        )
 
 
 def described(path: Path, content: Mapping[str, Any]) -> Description:

@@ -9,12 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput, about
-from mipselect.frames import numeric_matrix, numeric_vector
 from mipselect.problem.block_scores import BlockScores
-from mipselect.problem.data import ClippedRows, ExactSums, Rows
-from mipselect.problem.descriptions import Description, Loaded, read_description
+from mipselect.problem.data import ExactSums, Rows
+from mipselect.problem.descriptions import Loaded, read_description
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 
@@ -28,25 +26,17 @@ class StoredData:
     path : Path
         Path of the file.
     problem : Problem
-    data : Rows, ExactSums or BlockScores
-        `ClippedRows` of a table with a schema, whose public map leaves nothing to clip.
-    settings : mapping
-        Arguments of `Instance` that were given.
+    data : Rows, Instance or BlockScores
+        What was made of moments, of blocks, or of a table with a schema leaves nothing to clip.
     """
 
     path: Path
     problem: Problem
-    data: Rows | ExactSums | BlockScores = field(repr=False)
-    settings: Mapping[str, Any]
+    data: Rows | Instance | BlockScores = field(repr=False)
 
     @classmethod
-    def of_arrays(
-        cls,
-        path: Path,
-        arrays: Loaded,
-        settings: Mapping[str, Any],
-    ) -> StoredData:
-        """Put arrays under the problem that settings describe.
+    def of_arrays(cls, path: Path, arrays: Loaded, settings: Mapping[str, Any]) -> StoredData:
+        """Put arrays under the problem that settings describe, arguments of `Instance`.
 
         Raises
         ------
@@ -55,74 +45,50 @@ class StoredData:
         """
         X, y, names = arrays
         with about(str(path)):
-            matrix = numeric_matrix(X)[0]
-            problem = Problem.of_columns(matrix.shape[1], names, **settings)
-        return cls(path, problem, Rows(problem.layout.ordered(matrix), y), settings)
-
-    @classmethod
-    def of_made(
-        cls, path: Path, made: Instance | BlockScores, settings: Mapping[str, Any]
-    ) -> StoredData:
-        """Hold what was made of a table."""
-        data = made if isinstance(made, BlockScores) else made.data
-        return cls(path, made.problem, data, settings)
+            problem = Problem.of_columns(X.shape[1], names, **settings)
+        return cls(path, problem, Rows(problem.layout.ordered(X), y))
 
     @property
-    def mapped(self) -> bool:
-        """True of a table with a schema, of moments and of blocks: there is nothing to clip."""
-        return isinstance(self.data, ClippedRows | ExactSums | BlockScores)
+    def unclipped(self) -> Rows | None:
+        """The rows as they are; None where there is nothing to clip."""
+        return self.data if isinstance(self.data, Rows) else None
 
-    @property
-    def X(self) -> FloatArray:
-        """The columns, shape (n, p), in the order of the table."""
-        return self.problem.layout.table(self._held.X)
-
-    @property
-    def y(self) -> FloatArray:
-        """The target, shape (n,)."""
-        y: FloatArray = self._held.y
-        return y
-
-    @property
-    def _held(self) -> Rows | ExactSums:
-        if isinstance(self.data, BlockScores):
-            raise InvalidInput(f"{self.path}: scores of supports are here, and no rows")
-        return self.data
-
-    def drawn_from(self) -> Instance | BlockScores:
-        """Return the instance, or the scores; `InvalidInput` for a wrong target names the file."""
-        return self.data if isinstance(self.data, BlockScores) else self.instance()
-
-    def instance(self) -> Instance:
-        """Clip the data; raise `InvalidInput`, naming the file, for a wrong target."""
-        data = self._held
-        if isinstance(data, ClippedRows | ExactSums):
-            return Instance.of(self.problem, data)
+    def made(self) -> Instance | BlockScores:
+        """Return what is drawn from; raise `InvalidInput`, naming the file, for a wrong target."""
+        if not isinstance(self.data, Rows):
+            return self.data
         with about(str(self.path)):
-            if self.problem.of_classes and len(np.unique(self.y)) != 2:
+            if self.problem.of_classes and len(np.unique(self.data.y)) != 2:
                 # No message says which values there are.
                 raise InvalidInput(
                     f"(sensitive) the {self.problem.stated_loss.name} loss needs a target of two "
                     "classes, such as 0 and 1, and here there are more or only one"
                 )
-            return Instance.of_rows(self.problem, data)
+            return Instance.of_rows(self.problem, self.data)
+
+    def instance(self) -> Instance:
+        """Return the instance, which all but scores are; raises what `made` does."""
+        made = self.made()
+        assert isinstance(made, Instance)
+        return made
 
     def rows(self) -> Rows | ExactSums:
         """Return the data, not clipped where they are not yet; classes are -1 and +1."""
-        data = self._held
-        if self.mapped:
-            return data
-        y = self.instance().y if self.problem.of_classes else numeric_vector(data.y)
-        return Rows(data.X, y)
+        if not isinstance(self.data, Rows):
+            return self.instance().data
+        y = self.instance().y if self.problem.of_classes else self.data.y
+        return Rows(self.data.X, y)
 
 
-def load_problem(name_or_path: str | Path) -> StoredData:
-    """Load the data and the settings of an instance, unclipped; see `load_instance`."""
-    return stored_data(read_description(name_or_path))
+def load_problem(name_or_path: str | Path, **changes: Any) -> StoredData:
+    """Load the data and the settings of an instance, unclipped, with some keys of [data] changed.
 
-
-def stored_data(description: Description, **changes: Any) -> StoredData:
-    """Load what is described, with some keys of [data] changed; errors name the file."""
+    Raises
+    ------
+    InvalidInput
+        Naming the file.
+    """
+    description = read_description(name_or_path)
     path, data = description.path, {**description.data, **changes}
     try:
         with about(str(path)):

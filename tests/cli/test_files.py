@@ -12,7 +12,7 @@ import pytest
 from mipselect.cli import charging
 from mipselect.cli.commands import OWN, runs_of
 from mipselect.cli.declared import declared_of
-from mipselect.disk import whole_file, write_whole
+from mipselect.disk import write_whole
 from mipselect.privacy import Ledger
 from mipselect.tables import TableSchema
 from tests.support.commandline import TABLE, Run
@@ -105,7 +105,6 @@ def test_an_empty_file_is_replaced(run: Run, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("begins_with", [None, ""])
-@pytest.mark.parametrize("links", [True, False])
 @pytest.mark.parametrize("replace", [(), ("--replace",)])
 def test_two_releases_at_once_are_two_files(
     run: Run,
@@ -113,7 +112,6 @@ def test_two_releases_at_once_are_two_files(
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
     begins_with: str | None,
-    links: bool,
     replace: tuple[str, ...],
 ) -> None:
     """The second to end replaced what the first had paid for."""
@@ -132,8 +130,6 @@ def test_two_releases_at_once_are_two_files(
 
     charged_report = charging.charged_report
     monkeypatch.setattr(charging, "charged_report", other_first)
-    if not links:
-        monkeypatch.setattr("mipselect.disk.os.link", _no_links)
     second = run(*asked, *replace)
     assert second.code == 0
     if replace:
@@ -146,22 +142,6 @@ def test_two_releases_at_once_are_two_files(
     assert json.loads(beside.read_text())["ledger"]["head"]["number"] > 2
     names = {"answer.json", "answer-2.json", "data.csv", "instance.toml", "study.ledger"}
     assert {each.name for each in folder.iterdir()} == names
-
-
-def _no_links(*names: Any) -> None:
-    raise PermissionError(1, "Operation not permitted")
-
-
-@pytest.mark.parametrize("links", [True, False])
-def test_a_new_file_replaces_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
-) -> None:
-    if not links:
-        monkeypatch.setattr("mipselect.disk.os.link", _no_links)
-    path = tmp_path / "answer.json"
-    with pytest.raises(FileExistsError), whole_file(path, new=True):
-        path.write_bytes(b"first")
-    assert {each: each.read_bytes() for each in tmp_path.iterdir()} == {path: b"first"}
 
 
 def test_an_interrupt_after_the_file_is_there_is_an_interrupt(

@@ -343,14 +343,14 @@ def selector(method: str, size: int, seed: int) -> Any:
 @pytest.mark.parametrize("method", OF_ROWS)
 def test_a_seed_gives_the_draw_of_the_estimator(run: Run, method: str) -> None:
     problem = load_problem("diabetes")
-    size = problem.settings["support_size"]
+    size = problem.problem.support_size
     drawn, wanted = [], []
     for seed in range(6):
         arguments = ("release", "diabetes", "--epsilon", "2", "--method", method, "--json")
         report = run(*arguments, "--seed", str(seed)).report
         assert (report["private"], report["sensitive"]) == (False, True)
         drawn.append(report["releases"][0]["support"])
-        fitted = selector(method, size, seed).fit(problem.X, problem.y)
+        fitted = selector(method, size, seed).fit(problem.data.X, problem.data.y)
         wanted.append(list(fitted.release_.support))
     assert drawn == wanted
     assert len(set(map(tuple, drawn))) > 1

@@ -16,6 +16,7 @@ from mipselect.losses import (
     QuantileLoss,
     loss_by_name,
 )
+from mipselect.problem.descriptions import read_description
 from mipselect.problem.instance import Instance
 from mipselect.problem.stored import StoredData, load_problem
 from mipselect.restricted import box_dual, open_rows
@@ -199,8 +200,9 @@ def test_a_loss_of_classes_is_known_by_what_it_wants(monkeypatch: pytest.MonkeyP
     assert not small(y, "huber(0.3)").problem.of_classes
     monkeypatch.setitem(WITHOUT_PARAMETER, "rounded-hinge", RoundedHinge)
     problem = load_problem("tiny-plain")
-    settings = {**problem.settings, "loss": "rounded-hinge"}
-    problem = StoredData.of_arrays(problem.path, (problem.X, problem.y, None), settings)
+    settings = {**read_description("tiny-plain").settings, "loss": "rounded-hinge"}
+    arrays = (problem.data.X, problem.data.y, None)
+    problem = StoredData.of_arrays(problem.path, arrays, settings)
     with pytest.raises(InvalidInput, match=r"\(sensitive\) the rounded-hinge loss needs a target"):
         problem.instance()
 
