@@ -15,13 +15,12 @@ from rich.console import Console
 from mipselect import privacy
 from mipselect.cli.output import Delivery, Interrupted, line
 from mipselect.cli.start import let_signals_raise, say
-from mipselect.errors import MipselectError
 from mipselect.privacy.guarantee import ROW, Guarantee, amount, checked_relation, is_row
 from mipselect.privacy.public_fields import public_under
 from mipselect.validation import listed, sizes_in_words
 
 if TYPE_CHECKING:  # A command without a ledger imports none.
-    from mipselect.privacy import Ledger, LedgerEntry
+    from mipselect.privacy import Ledger
     from mipselect.tables.schema import TableSchema
 
 NOTED = (
@@ -102,12 +101,6 @@ def table_named(asked: Mapping[str, Any]) -> str:
     return Path(data).name if data else str(asked.get("instance") or "")
 
 
-def tables_of(entries: Iterable[LedgerEntry]) -> list[str]:
-    """Return the names of all tables that entries note, each once."""
-    names = (table_named(entry.asked or {}) for entry in entries)
-    return [name for name in dict.fromkeys(names) if name]
-
-
 def noted(asked: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a ledger notes of a report of a question: what is public and short, never n."""
     told = {key: asked[key] for key in NOTED if asked.get(key) is not None}
@@ -156,7 +149,7 @@ def warnings(
     doubts : iterable of str
         What else speaks against the draw.
     """
-    found = [_of_the_unit(ledger, unit, schema="schema" in head), _of_other_tables(ledger, head)]
+    found = [_of_the_unit(ledger, unit, schema="schema" in head)]
     if together.private:
         found += [_of_epsilon(together.epsilon), _of_delta(together.delta, n)]
     said = [sentence for sentence in (*found, *doubts) if sentence]
@@ -175,19 +168,6 @@ def _of_the_unit(ledger: Ledger | None, unit: str, *, schema: bool) -> str:
         f"the ledger counts one row as one {ledger.unit}, but {what} whose row is whose: the "
         f"guarantee is about one row, and about one {ledger.unit} only if none has more than one "
         f"row; csvw-eo:privacyUnit in {where} names the field that says it"
-    )
-
-
-def _of_other_tables(ledger: Ledger | None, head: Mapping[str, Any]) -> str:
-    """Say that a ledger has paid for draws from a table of another name."""
-    table = table_named(head)
-    paid = () if ledger is None else ledger.entries
-    others = [name for name in tables_of(paid) if name != table]
-    if not others:
-        return ""
-    return (
-        f"the ledger was charged for another table before: {listed(others)}; {table} adds to that, "
-        "as for somebody who is in all of them; if nobody is in two, a ledger for each spends less"
     )
 
 
@@ -296,11 +276,10 @@ def charge_and_deliver(
     Raises
     ------
     Interrupted
-        After an interrupt, if the ledger was charged.
+        After an interrupt, if the ledger may have been charged.
     """
     let_signals_raise()
     note = {} if ledger is None else {**noted(asked), **more}
-    before = 0 if ledger is None else len(ledger.entries)
     try:
         answer = draw(None if ledger is None else ledger.noting(note))
         charged = charged_report(ledger)
@@ -315,20 +294,10 @@ def charge_and_deliver(
         report = {**asked, "sensitive": sensitive, **answer.report, "ledger": charged}
         delivery.deliver(report, render)
     except KeyboardInterrupt:
-        if ledger is None or (paid := _charged_since(ledger, before, note)) is False:
+        if ledger is None:
             raise
-        was = "was" if paid else "may have been"
         raise Interrupted(
-            f"interrupted: nothing was released, but the ledger {was} charged, and stays charged; "
+            "interrupted: nothing was released, but the ledger may have been charged; "
             f"'mipselect ledger show {ledger.path}' shows it"
         ) from None
     return answer
-
-
-def _charged_since(ledger: Ledger, before: int, note: Mapping[str, Any]) -> bool | None:
-    """Look whether this question was charged after the first entries; None if nobody can tell."""
-    told = json.loads(json.dumps(note))
-    try:
-        return any(entry.asked == told for entry in ledger.entries[before:])
-    except (KeyboardInterrupt, MipselectError):
-        return None

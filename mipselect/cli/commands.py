@@ -93,10 +93,6 @@ OF_ONE_RUN = ("seed", "output", "replace", "plot", "yes", "dry-run", "json")
 WITHOUT_DEFAULTS = ("instances", "ledger", "schema", "solvers")
 """Commands of this package that look at no such file."""
 
-NO_PROJECT = DeclaredOption(
-    "--no-project", {"help": f"Leave {FILE} out."}, annotation=bool, default=False
-)
-
 
 class Quick:
     """A command whose --help is off where it is not given: for what is absent typer loads much."""
@@ -180,8 +176,6 @@ def typed(
         call(run, {option.name: given[option.field] for option in declared})
 
     parameters = [option.parameter for option in declared]
-    if name in OWN and name not in WITHOUT_DEFAULTS:
-        parameters.append(NO_PROJECT.parameter)
     called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     return called
 
@@ -205,7 +199,7 @@ def options_of_method(
     own = {method} & set(BY_NAME)
     found = {option.name: option for name in own for option in _flagged(name)}
     foreign = {text for text in texts if text.startswith("--")} - {*known, *found}
-    if foreign - {NO_PROJECT.name} and not foreign & set(HELP["help_option_names"]):
+    if not foreign & set(HELP["help_option_names"]):
         others = {option.name: option for name in BY_NAME for option in _flagged(name)}
         found |= {name: others[name] for name in foreign & set(others)}
     return list(found.values())
@@ -229,7 +223,7 @@ def from_file(command: str, words: Sequence[str]) -> list[tuple[str, ...]]:
     """Return what the file of the folder says of options that are not typed, as one types it."""
     if command not in OWN or command in WITHOUT_DEFAULTS or not os.path.lexists(FILE):
         return []
-    if not {NO_PROJECT.name, *HELP["help_option_names"]}.isdisjoint(words):
+    if not set(HELP["help_option_names"]).isdisjoint(words):
         return []
     (run,), section, found = runs_of(command), _section(command), []
     asked = [*words, f"--method={section.get('method', '')}", *(f"--{key}" for key in section)]

@@ -96,7 +96,7 @@ class FitArguments:
     question: SchemaOptions = group(SchemaOptions)
     scores: ScoreOptions = group(
         ScoreOptions,
-        without=("--block-rows", "--partitions", "--loss"),
+        without=("--loss",),
         show_default={
             "--score": "block-r2 where supports can be listed, else blocks; loss under add-remove"
         },

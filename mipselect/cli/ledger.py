@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from mipselect import privacy
-from mipselect.cli.charging import table_named, tables_of
+from mipselect.cli.charging import table_named
 from mipselect.cli.declared import argument, command, group, option, options
 from mipselect.cli.output import NO_FILE, Delivery, check_output, heading, line, picked, print_table
 from mipselect.errors import InvalidInput, LedgerBroken
@@ -140,6 +140,8 @@ def show(arguments: ShowArguments) -> None:
     found = privacy.statements(entries, at, ledger.currency) if entries else ()
     sensitive = any(entry.status in (CHARGED, FAILED) for entry in entries)
     spent, remaining = ledger.spent, ledger.remaining
+    names = (table_named(entry.asked or {}) for entry in entries)
+    tables = [name for name in dict.fromkeys(names) if name]
     report: dict[str, Any] = {
         "command": "ledger show",
         "sensitive": sensitive,
@@ -156,7 +158,7 @@ def show(arguments: ShowArguments) -> None:
             }
             for k, entry in enumerate(entries, start=1)
         ],
-        "tables": tables_of(entries),
+        "tables": tables,
         "together": [asdict(statement) for statement in found],
     }
 

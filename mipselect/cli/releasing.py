@@ -136,14 +136,6 @@ class ReleasePlan(ABC):
         """Source of all random choices."""
         return random.SystemRandom() if self.seed is None else random.Random(self.seed)
 
-    def budget(self, total: Guarantee) -> list[str]:
-        """Say what the ledger has left, and what a draw would leave, in what it counts."""
-        if self.ledger is None:
-            return []
-        left, after = self.ledger.remaining, self.ledger.after(total)
-        words = f"{left_in_words(left)} left, and would have {left_in_words(after)}"
-        return [f"Budget: the ledger has {words}."]
-
     def recorded(self, problem: Problem, n: int | None) -> dict[str, Any]:
         """Return what is recorded; raise `InvalidInput` for a problem that is not for the plan."""
         check_sizes(self.method, problem.n_features, self.title)
@@ -162,24 +154,11 @@ class ReleasePlan(ABC):
             report["unit_rule"] = units.unit_rule
         return {**report, **self.settings}
 
-    def cautions(self, problem: Problem, n: int | None) -> list[str]:
-        """Say what comes before a draw; it depends on what is public alone."""
-        if self.ledger is not None or self.seed is None:
-            note_of_the_table(self.head, problem.feature_names)
-        known = None if self.hides_n else n
-        doubts = self.doubts(known)
-        return warnings(self.head, self.together, unit_of(problem), self.ledger, known, doubts)
-
-    def near_chance(self, problem: Problem, n: int | None) -> tuple[bool | None, list[str]]:
-        """Return whether no n rows can make a draw good, None if unknown; and what to say of it."""
-        chance = None
-        if n is not None and not self.hides_n:
-            chance = self.method.chance_level(problem, n)
-        said = ["" if chance is None else chance.sentence, of_nothing(self.method, problem)]
-        return None if chance is None else chance.near, [text for text in said if text]
-
     def deliver(self, source: ProblemSource, delivery: Delivery, *, dry_run: bool) -> None:
         """Say what would be drawn, or draw it; then deliver the report.
+
+        For a dry run no row is read and nothing is charged. What is said of the draw depends on
+        what is public alone.
 
         Raises
         ------
@@ -188,65 +167,73 @@ class ReleasePlan(ABC):
         """
         read = [*source.files, *(() if self.ledger is None else filter(None, [self.ledger.path]))]
         check_output(delivery.output, read, replace=delivery.replace)
-        found = self._planned(source, delivery) if dry_run else self._drawn(source, delivery)
-        for sentence in found:
+        data = None if dry_run else source.data()
+        problem, n = source.problem() if data is None else (data.problem, data.data.n)
+        recorded, known = self.recorded(problem, n), None if self.hides_n else n
+        if self.ledger is not None or self.seed is None:
+            note_of_the_table(self.head, problem.feature_names)
+        doubts = self.doubts(known)
+        notes = warnings(self.head, self.together, unit_of(problem), self.ledger, known, doubts)
+        chance = None if known is None else self.method.chance_level(problem, known)
+        said = ["" if chance is None else chance.sentence, of_nothing(self.method, problem)]
+        if data is None:
+            self._plan(problem, recorded, notes, delivery)
+        else:
+            near = None if chance is None else chance.near
+            asked = {**self.head, **recorded, "nearly_blind": near, "notes": notes}
+            said += self._draw(data, asked, delivery).warnings
+        for sentence in filter(None, said):
             say(f"warning: {sentence}")
 
-    def _planned(self, source: ProblemSource, delivery: Delivery) -> list[str]:
-        """Check all that can be checked without the rows; no row is read and nothing is charged.
-
-        Where the number of rows is known and public it is told if the draw would stay near chance.
-        """
-        problem, n = source.problem()
-        recorded, notes = self.recorded(problem, n), self.cautions(problem, n)
+    def _plan(
+        self, problem: Problem, recorded: Mapping[str, Any], notes: list[str], delivery: Delivery
+    ) -> None:
+        """Deliver what would be drawn, and what the ledger would have left."""
         with about(self.title):
             stated = self.method.stated(self.method.problem(problem))
             total = self.total(stated)
         report, lines = self.planned(stated)
+        ledger, left = self.ledger, None
+        if ledger is not None:
+            before, after = ledger.remaining, ledger.after(total)
+            left = {
+                "identity": ledger.identity,
+                "remaining": before.to_dict(),
+                "would_remain": after.to_dict(),
+            }
+            words = f"{left_in_words(before)} left, and would have {left_in_words(after)}"
+            lines = [*lines, f"Budget: the ledger has {words}."]
 
         def render(console: Console) -> None:
             if self.seed is not None:
                 banner(console, NOT_PRIVATE)
             nothing = "no row was read, nothing drawn and nothing spent"
             heading(console, f"{self.title}: dry run; {nothing}")
-            guarantee = f"Guarantee: {total.of_unit(unit_of(problem))}."
-            for text in (*lines, *self.budget(total), guarantee):
+            for text in (*lines, f"Guarantee: {total.of_unit(unit_of(problem))}."):
                 line(console, text)
             print_settings(console, recorded)
 
-        ledger, left = self.ledger, None
-        if ledger is not None:
-            left = {
-                "identity": ledger.identity,
-                "remaining": ledger.remaining.to_dict(),
-                "would_remain": ledger.after(total).to_dict(),
-            }
         begun = {**self.head, "dry_run": True, "sensitive": False}
         delivery.deliver({**begun, **report, **recorded, "notes": notes, "ledger": left}, render)
-        return self.near_chance(problem, n)[1]
 
-    def _drawn(self, source: ProblemSource, delivery: Delivery) -> list[str]:
-        """Read, charge, draw and deliver."""
-        data = source.data()
-        problem, n = data.problem, data.data.n
-        recorded, notes = self.recorded(problem, n), self.cautions(problem, n)
-        blind, of_little_use = self.near_chance(problem, n)
-        asked = {**self.head, **recorded, "nearly_blind": blind, "notes": notes}
+    def _draw(self, data: StoredData, asked: Mapping[str, Any], delivery: Delivery) -> Result:
+        """Make the law, charge, draw and deliver."""
+        watch = Watch(self.title, details=False)
+        with about(self.title), watch, without_numbers(self.method, "no budget is spent"):
+            law = self.law(data, watch)
+            law.prepare()
 
-        def draw(ledger: Ledger | None) -> Result:
-            with about(self.title), Watch(self.title, details=False) as watch:
-                with without_numbers(self.method, "no budget is spent"):
-                    law = self.law(data, watch)
-                    law.prepare()
-                charged = "what was charged to the ledger stays charged"
-                with without_numbers(self.method, charged if ledger else "no budget is spent"):
-                    return self.draw(law, data, ledger)
+        def draw(paying: Ledger | None) -> Result:
+            spent = "no budget is spent"
+            if paying is not None:
+                spent = "what was charged to the ledger stays charged"
+            with about(self.title), watch, without_numbers(self.method, spent):
+                return self.draw(law, data, paying)
 
         def settings(console: Console) -> None:
-            print_settings(console, recorded)
+            print_settings(console, asked)
 
-        answer = charge_and_deliver(self.ledger, asked, self.noted, draw, delivery, settings)
-        return [*of_little_use, *answer.warnings]
+        return charge_and_deliver(self.ledger, asked, self.noted, draw, delivery, settings)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

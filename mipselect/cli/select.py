@@ -158,7 +158,7 @@ def _scored(
     from mipselect.losses import checked_loss
 
     scores, question = arguments.scores, arguments.question
-    given = stated(block_rows=scores.block_rows, partitions=scores.partitions, loss=scores.loss)
+    given = stated(loss=scores.loss)
     of_loss = scores.loss or question.ranges or question.no_intercept
     score = scores.score
     if score is None and (of_loss or plan.relation == "add-remove"):

@@ -156,18 +156,6 @@ class ScoreOptions:
         show_default="block-r2 where supports can be listed, else blocks; loss with a bound, "
         "--range, --loss, or under add-remove",
     )
-    block_rows: int | None = option(
-        "--block-rows",
-        "Rows of a block, public. Of blocks two see ranks; more come nearer to R².",
-        metavar="B",
-        show_default="2; 3 for two classes; of block-r2 by n, ε and s",
-    )
-    partitions: int | None = option(
-        "--partitions",
-        "How often the rows are divided into blocks anew, public.",
-        metavar="T",
-        show_default="16; of block-r2 up to 8",
-    )
     loss: str | None = option(
         "--loss", 'squared, hinge, "huber(1.35)", "quantile(0.9)".', show_default="squared"
     )

@@ -110,23 +110,6 @@ def test_a_draw_expects_a_check_and_says_nothing_of_rows(
         assert run(*draw, "--seed", "1").err == ""
 
 
-@DRAWS
-@pytest.mark.usefixtures("model")
-def test_a_ledger_of_another_table_is_told_before_the_draw(
-    run: Run, table: Path, command: str
-) -> None:
-    more = ("--epsilon", "1", "--json", "--ledger", ledger_of(table, "row"))
-    other = table.with_name("last-year.csv")
-    other.write_bytes(table.read_bytes())
-    for _ in range(2):
-        assert run(*asked(table, command), *more).report["notes"] == []
-    found = run(*asked(other, command), *more)
-    assert found.code == 0, found.err
-    (note,) = found.report["notes"]
-    assert note.startswith("the ledger was charged for another table before: t.csv; last-year.csv ")
-    assert f"mipselect: warning: {note}" in found.err
-
-
 COUNTS = {
     "first": "the first in the order of the file counts (unit_rule first)",
     "last": "the last in the order of the file counts (unit_rule last)",

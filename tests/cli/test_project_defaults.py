@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mipselect.cli.commands import FILE, OF_ONE_RUN, OWN, WITHOUT_DEFAULTS
+from mipselect.cli.commands import FILE, OF_ONE_RUN
 from mipselect.privacy import Ledger
 from tests.support.commandline import Run
 
@@ -92,24 +92,18 @@ def test_a_method_has_its_own_options(run: Run, project: Path) -> None:
     assert "--top-k does not apply to --method kendall, but to sis" in typed.err
 
 
-def test_no_project_takes_nothing_from_the_file(
+def test_a_command_elsewhere_takes_nothing_from_the_file(
     run: Run, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nor does a command in a folder below."""
-    run("select", "data.csv", "--no-project").failed_with(2, "Missing option")
+    """Nor does its help."""
     (project / "notes").mkdir()
     monkeypatch.chdir(project / "notes")
     run("select", "../data.csv").failed_with(2, "Missing option")
     monkeypatch.chdir(project)
     write(project, "not TOML [")
-    typed = ("select", "data.csv", *TYPED)
-    assert run(*typed, "--no-project", "--json").report["target"] == "y"
     for asked in (("select", "--help"), ("select", "--target", "y", "--help"), ("solvers",)):
         assert run(*asked).code == 0
-    run(*typed).failed_with(2, "mipselect.toml: not valid TOML")
-    for name in OWN:
-        text = run(name, "--help").out
-        assert ("--no-project" in text) == (name not in WITHOUT_DEFAULTS), name
+    run("select", "data.csv", *TYPED).failed_with(2, "mipselect.toml: not valid TOML")
 
 
 def test_the_ledger_of_the_file_is_charged_and_refuses(run: Run, project: Path) -> None:
