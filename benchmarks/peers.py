@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks.declared import Record, benchmark
 from mipselect import Instance, NotCertified, top_supports
-from mipselect.search.least_squares.center import best_by_swaps
+from mipselect.search.least_squares.incumbent import best_by_swaps
 from mipselect.search.progress import Run
 
 PEERS = ("okridge", "l0bnb", "abess")

@@ -23,8 +23,8 @@ from mipselect.errors import InvalidInput
 from mipselect.estimators import ScikitEstimator
 from mipselect.parameters import entries_of, parameters_of
 from mipselect.regression import SelectThenRegress
-from mipselect.search.certificate import Certificate
 from mipselect.search.options import SearchOptions
+from mipselect.search.pool import Certificate
 from tests.support.all_regressors import all_classifiers, all_models, selection
 from tests.support.all_selectors import all_selectors
 

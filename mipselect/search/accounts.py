@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from mipselect.search.certificate import StrategyEffort
+from mipselect.search.pool import StrategyEffort
 from mipselect.search.strategies import Strategy
 from mipselect.search.tuning import TUNING, Allowance
 

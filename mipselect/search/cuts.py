@@ -1,8 +1,14 @@
-"""Cuts as rows of a master, and what they prove, with which no back end is trusted.
+"""Cuts for a MIP solver: masters, and what the cuts prove, with which no back end is trusted.
 
-A cut is a modular bound on -R with terms ≥ 0, whatever the choice of columns. A master says: every
-choice z of m of L columns that was not visited has max_k cut_k(z) ≥ target. Each cut is affine in
-z, so that its minimum over all choices which begin with some columns is a sort. A tree over the
+A cut is a modular bound on -R with terms ≥ 0, whatever the choice of columns. A master minimises η
+over the choices z of m of L live features subject to η ≥ every cut. Each choice that it makes is
+evaluated exactly, offered, excluded, and answered by the cut at that choice, until the solver
+claims that nothing below the threshold is left. Solvers are exact up to tolerances only, so the
+claim is then proven from the cuts: a choice that it missed is answered like any other. The solver
+is asked again after each answer.
+
+The claim is that every choice which was not visited has max_k cut_k(z) ≥ target. Each cut is affine
+in z, so that its minimum over all choices which begin with some columns is a sort. A tree over the
 choices in lexicographic order drops every beginning that some cut proves; what is left at its
 leaves is open. The arithmetic has to be safe, and each cut is lowered by a bound on its rounding
 (docs/mathematics/cuts.md, (13)).
@@ -12,14 +18,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.backends.protocols import MasterSolution, MipStatus, Solver
+from mipselect.errors import SolverFailure
 from mipselect.restricted.squared import EPS
 from mipselect.search.bounds.modular import ModularBound, largest_sum
+from mipselect.search.collectors import Collector
+from mipselect.search.progress import Run
+from mipselect.search.tree import AnyNode, Engine
 from mipselect.search.tuning import TUNING, CutMasters
+
+Visit = Callable[[IntArray], tuple[float, ModularBound]]
+"""Takes a choice of columns; offers it, and returns its value and its cut."""
 
 
 def least_value(cut: ModularBound, count: int) -> float:
@@ -50,23 +63,6 @@ def scaled(
     small = terms < negligible
     constant = (-tight.constant - floor) / unit - largest_sum(terms[small], count)
     return constant, np.where(small, 0.0, -terms)
-
-
-@dataclass(frozen=True, eq=False)
-class Verdict:
-    """Conclusion that the cuts allow: proven, open at some choice, or undecided.
-
-    Attributes
-    ----------
-    proven : bool
-        Every choice that was not visited is at the target or above.
-    open : ndarray of int, shape (m,), or None
-        A choice that was not visited and that the cuts leave below the target. None if there is
-        none, or if the tree got too large to say.
-    """
-
-    proven: bool
-    open: IntArray | None
 
 
 class CutProof:
@@ -105,15 +101,23 @@ class CutProof:
         self._constants -= 4.0 * EPS * (size + 4) * sizes
         self._tails = _tails(self._coefficients, size)
 
-    def decide(self, target: float, tick: Callable[[], None]) -> Verdict:
+    def decide(self, target: float, tick: Callable[[], None]) -> tuple[bool, IntArray | None]:
         """Walk the tree, or give up after extending too many beginnings.
 
         What `tick` raises, which is called now and then, passes through.
+
+        Returns
+        -------
+        proven : bool
+            True if every choice that was not visited is at the target or above.
+        open : ndarray of int, shape (m,), or None
+            A choice that was not visited and that the cuts leave below the target. None if there
+            is none, or if the tree got too large to say.
         """
         # Outward: what rounds the difference down could prove too much.
         goal = float(np.nextafter(target - self._floor, np.inf))
         if goal <= 0.0:
-            return Verdict(True, None)
+            return True, None
         stack: list[IntArray] = [np.empty((1, 0), dtype=np.intp)]
         extended = 0
         while stack:
@@ -125,7 +129,7 @@ class CutProof:
                 block = block[:count]
             extended += len(block)
             if extended > self._limits.proof_nodes:
-                return Verdict(False, None)
+                return False, None
             children, bounds = self._below(block, goal)
             children = children[np.argsort(bounds, kind="stable")]
             if children.shape[1] < self._size:
@@ -134,8 +138,8 @@ class CutProof:
                 continue
             for choice in np.sort(self._order[children], axis=1):
                 if tuple(choice.tolist()) not in self._visited:
-                    return Verdict(False, choice)
-        return Verdict(True, None)
+                    return False, choice
+        return True, None
 
     def _below(self, block: IntArray, goal: float) -> tuple[IntArray, FloatArray]:
         """Return the beginnings one column longer that no cut proves, each with its best bound."""
@@ -160,3 +164,106 @@ def _tails(coefficients: FloatArray, size: int) -> FloatArray:
     tails = np.zeros((size, Q, L + 1))
     tails[1:] = np.cumsum(least[:, :, :-1], axis=2).transpose(2, 1, 0)
     return tails
+
+
+class OuterApproximation(Engine[AnyNode]):
+    """Proof of bounds by cuts and a MIP solver; engines derive from it and make the cuts.
+
+    The objective's unit in a master is far below τ: a solver's tolerances are absolute.
+    """
+
+    def __init__(self, solver: Solver, unit: float, limits: CutMasters = TUNING.masters) -> None:
+        self.name, self.limits = solver.status.name, limits
+        self._solver, self._unit = solver, unit
+
+    def takes(self, sub: AnyNode) -> bool:
+        """Tell whether a master may have its columns, and dividing takes more time than one."""
+        return len(sub.live) <= self.limits.columns and sub.number > self.limits.enumerated
+
+    def prove(
+        self, cuts: list[ModularBound], size: int, visit: Visit, collector: Collector, run: Run
+    ) -> bool:
+        """Solve masters until they prove that nothing below the threshold is left.
+
+        There is at least one cut; the choices are of `size` of its columns. False past all
+        patience.
+        """
+        # No loss is negative; a weak cut alone would let the coefficients be of any size.
+        floor = max(0.0, *(least_value(cut, size) for cut in cuts))
+        if floor >= collector.threshold:
+            collector.settle(floor)
+            return True
+        limits, visited = self.limits, set[tuple[int, ...]]()
+        reach = max(-cut.constant for cut in cuts) - floor
+        spread = max(collector.threshold - floor, reach)
+        unit = max(self._unit, spread / limits.largest_range)
+        master = self._solver.master(len(cuts[0].terms), size)
+
+        def add(cut: ModularBound) -> None:
+            run.cuts += 1
+            master.add_cut(*scaled(cut, floor, unit, size, limits.negligible))
+
+        def target() -> float:
+            """Return the threshold, or what is within τ of it once patience has run out."""
+            patient = len(visited) < limits.patience
+            return collector.threshold if patient else collector.target
+
+        with run.accounts.trying("masters") as account:
+            run.masters += 1
+            for cut in cuts:
+                add(cut)
+            while True:
+                run.tick()
+                cutoff = (target() - floor) / unit + limits.margin
+                seconds = min(run.deadline.remaining, limits.seconds)
+                solution = master.solve(cutoff=cutoff, time_limit=seconds)
+                if not self._ended(solution, run):
+                    return False
+                goal, chosen = target(), solution.chosen
+                if chosen is None or floor + solution.bound * unit >= goal:
+                    proof = CutProof(cuts, size, floor, visited, limits)
+                    proven, chosen = proof.decide(goal, run.tick)
+                    if proven:
+                        collector.settle(goal)
+                        account.successes += 1
+                        return True
+                if chosen is None or len(visited) >= limits.patience:
+                    return False
+                cuts = [*cuts, self._answer(chosen, size, cuts, visited, unit, visit)]
+                add(cuts[-1])
+                master.exclude(chosen)
+
+    def _ended(self, solution: MasterSolution, run: Run) -> bool:
+        """Count a solve, and tell whether it came to its end."""
+        run.iterations += 1
+        run.solver_nodes += solution.nodes
+        if solution.status is MipStatus.FAILED:
+            raise SolverFailure(f"{self.name} failed on a master: {solution.detail}")
+        run.tick()
+        return solution.status in (MipStatus.OPTIMAL, MipStatus.INFEASIBLE)
+
+    def _answer(
+        self,
+        chosen: IntArray,
+        size: int,
+        cuts: list[ModularBound],
+        visited: set[tuple[int, ...]],
+        unit: float,
+        visit: Visit,
+    ) -> ModularBound:
+        """Evaluate and offer a choice, check all cuts against it, and return its own."""
+        key = tuple(sorted(int(j) for j in chosen))
+        if len(key) != size or key in visited:
+            raise SolverFailure(
+                f"{self.name} returned {len(key)} columns where {size} were asked for, or a "
+                "choice that was excluded"
+            )
+        visited.add(key)
+        value, cut = visit(np.asarray(key))
+        claimed = max(-float(known.at(np.asarray(key))) for known in cuts)
+        if claimed > value + self.limits.margin * unit:
+            raise SolverFailure(
+                f"a cut claims the bound {claimed:.9g} for a support of value {value:.9g}: "
+                "its cuts or its bound are wrong"
+            )
+        return cut

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from mipselect.errors import NotCertified, SolverFailure
 from mipselect.search.accounts import Accounts
-from mipselect.search.certificate import Certificate, Effort
 from mipselect.search.collectors import Collector
+from mipselect.search.pool import Certificate, Effort
 from mipselect.search.strategies import Strategy
 from mipselect.search.tuning import Tuning
 

@@ -15,18 +15,17 @@ from mipselect.problem.scores import R2
 from mipselect.restricted.fenchel import FenchelLoss
 from mipselect.restricted.gram import looking
 from mipselect.restricted.squared import PreparedSquared
-from mipselect.search.certificate import Certificate
-from mipselect.search.convex.cuts import FenchelMasters
-from mipselect.search.convex.method import ConvexMethod
-from mipselect.search.cutting_loop import OuterApproximation
+from mipselect.search.convex import ConvexMethod, FenchelMasters
+from mipselect.search.cuts import OuterApproximation
 from mipselect.search.enumeration import Enumeration
 from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.cuts import SquaredMasters
 from mipselect.search.least_squares.method import LeastSquaresMethod
-from mipselect.search.neighbourhood import Engine, Method, Neighbourhood
 from mipselect.search.options import SearchOptions
+from mipselect.search.pool import Certificate
 from mipselect.search.progress import Deadline, Run, TimeUp
 from mipselect.search.strategies import Strategy
+from mipselect.search.tree import Engine, Method, Neighbourhood
 from mipselect.search.tuning import Tuning
 
 GRACE = 0.5

@@ -27,8 +27,6 @@ Pyomo is imported when it is needed, for that takes longer than most searches.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -52,11 +50,9 @@ SMALLEST_EIGENVALUE = 1e-12
 """Relative to the largest one; smaller ones are zero up to rounding."""
 
 
-class Form(StrEnum):
-    """Ways in which the binary variables switch the coefficients."""
-
-    PERSPECTIVE = "perspective"
-    BIG_M = "big-m"
+PERSPECTIVE, BIG_M = "perspective", "big-m"
+FORMULATIONS = (PERSPECTIVE, BIG_M)
+"""Ways in which the binary variables switch the coefficients."""
 
 
 @np.errstate(all="ignore")
@@ -99,46 +95,44 @@ def whole_model(instance: Instance, formulation: str = "perspective") -> Any:
     8
     >>> _ = model.write("model.mps", io_options={"symbolic_solver_labels": True})
     """
-    form = Form(checked_choice(formulation, "formulation", list(map(str, Form))))
-    models = models_of(instance)
-    # A problem whose value is zero without features has no unit.
-    scale = UNITS / models.baseline if models.baseline > 0.0 else 1.0
-    return models.build(instance.support_size, form, scale)
+    checked_choice(formulation, "formulation", FORMULATIONS)
+    problem, size = instance.prepared, instance.support_size
+    if isinstance(problem, PreparedSquared) and problem.gram.fits:
+        return least_squares_model(problem, size, formulation)
+    columns, features = problem, plain_features(instance.p)
+    if isinstance(problem, FeatureProblem):
+        columns, features = problem.columns, problem.features
+    if isinstance(columns, PreparedBoxDual) and columns.box.softness == 0.0:
+        return piecewise_linear_model(columns, features, size, formulation)
+    raise InvalidInput(
+        "whole models exist for the squared loss with a Gram matrix that fits, and for the hinge "
+        f"and quantile losses; this instance has the loss {instance.loss!r} and "
+        f"{instance.p} columns"
+    )
 
 
-@dataclass(frozen=True, eq=False)
-class LeastSquaresModels:
-    """Whole models of the squared loss, for a Gram matrix that can be held."""
+def unit_of(baseline: float) -> float:
+    """Return c, by the value of no features; where that is zero there is no unit."""
+    return UNITS / baseline if baseline > 0.0 else 1.0
 
-    problem: PreparedSquared
 
-    @property
-    def baseline(self) -> float:
-        """The value of no features, d/2n."""
-        return self.problem.target_norm / (2.0 * self.problem.n)
+def least_squares_model(problem: PreparedSquared, support_size: int, formulation: str) -> Any:
+    """Build the model of the squared loss, for a Gram matrix that can be held."""
+    import pyomo.environ as pyo
 
-    def build(self, support_size: int, form: Form, scale: float) -> Any:
-        """Build the model of the best support of s features; its objective is c·R.
-
-        Returns
-        -------
-        ConcreteModel
-            With the binary variables ``z[0..p-1]``.
-        """
-        import pyomo.environ as pyo
-
-        problem, radius = self.problem, self.problem.radius
-        model = switched_coefficients(problem.features, support_size)
-        used = len(model.b)
-        G = problem.gram.full()[:used, :used] * radius**2
-        add_quadratic = _perspective if form is Form.PERSPECTIVE else _big_m
-        quadratic = add_quadratic(model, G, problem.ridge * radius**2)
-        linear = pyo.quicksum(
-            float(-2.0 * radius * problem.moment[k]) * model.b[k] for k in range(used)
-        )
-        factor = scale / (2.0 * problem.n)
-        model.objective = pyo.Objective(expr=factor * (problem.target_norm + linear + quadratic))
-        return model
+    radius = problem.radius
+    model = switched_coefficients(problem.features, support_size)
+    used = len(model.b)
+    G = problem.gram.full()[:used, :used] * radius**2
+    add_quadratic = _perspective if formulation == PERSPECTIVE else _big_m
+    quadratic = add_quadratic(model, G, problem.ridge * radius**2)
+    linear = pyo.quicksum(
+        float(-2.0 * radius * problem.moment[k]) * model.b[k] for k in range(used)
+    )
+    share = 1.0 / (2.0 * problem.n)
+    factor = unit_of(share * problem.target_norm) * share
+    model.objective = pyo.Objective(expr=factor * (problem.target_norm + linear + quadratic))
+    return model
 
 
 def _perspective(model: Any, G: FloatArray, ridge: float) -> Any:
@@ -149,7 +143,7 @@ def _perspective(model: Any, G: FloatArray, ridge: float) -> Any:
     shift = EIGENVALUE_SHARE * float(eigenvalues[0])
     weights = np.sqrt(eigenvalues - shift)[:, None] * vectors.T
     used = np.flatnonzero(eigenvalues > max(shift, SMALLEST_EIGENVALUE * eigenvalues[-1]))
-    length = squared_length(model, Form.PERSPECTIVE)
+    length = squared_length(model, PERSPECTIVE)
     model.u = pyo.Var([int(k) for k in used])
     model.rows = pyo.Constraint(
         model.u.index_set(),
@@ -165,69 +159,39 @@ def _big_m(model: Any, G: FloatArray, ridge: float) -> Any:
     import pyomo.environ as pyo
 
     b, A = model.b, G + ridge * np.eye(len(G))
-    squared_length(model, Form.BIG_M)
+    squared_length(model, BIG_M)
     diagonal = pyo.quicksum(float(A[j, j]) * b[j] ** 2 for j in b)
     pairs = zip(*np.triu_indices(len(A), k=1), strict=True)
     return diagonal + pyo.quicksum(float(2.0 * A[j, k]) * b[int(j)] * b[int(k)] for j, k in pairs)
 
 
-@dataclass(frozen=True, eq=False)
-class PiecewiseLinearModels:
-    """Whole models of a problem of softness zero, whose columns stand for `features`."""
+def piecewise_linear_model(
+    problem: PreparedBoxDual, features: Features, support_size: int, formulation: str
+) -> Any:
+    """Build the model of a problem of softness zero, whose columns stand for `features`."""
+    import pyomo.environ as pyo
 
-    problem: PreparedBoxDual
-    features: Features
-
-    @property
-    def baseline(self) -> float:
-        """The value of no features."""
-        box = self.problem.box
-        return float(np.mean(np.maximum(box.low * box.y, box.high * box.y)))
-
-    def build(self, support_size: int, form: Form, scale: float) -> Any:
-        """Build the model of the best support of s features, as `LeastSquaresModels` does."""
-        import pyomo.environ as pyo
-
-        problem, box, radius = self.problem, self.problem.box, self.problem.radius
-        model = switched_coefficients(self.features, support_size)
-        used = range(len(model.b))
-        length = squared_length(model, form)
-        model.loss = pyo.Var(range(problem.n))
-        residuals = [
-            float(box.y[i])
-            - pyo.quicksum(float(radius * problem.rows[k, i]) * model.b[k] for k in used)
-            for i in range(problem.n)
-        ]
-        model.line_low = pyo.Constraint(
-            range(problem.n), rule=lambda m, i: m.loss[i] >= float(box.low[i]) * residuals[i]
-        )
-        model.line_high = pyo.Constraint(
-            range(problem.n), rule=lambda m, i: m.loss[i] >= float(box.high[i]) * residuals[i]
-        )
-        penalty = 0.5 * problem.ridge * radius**2 * length
-        total = pyo.quicksum(model.loss.values()) + penalty
-        model.objective = pyo.Objective(expr=scale / problem.n * total)
-        return model
-
-
-Models = LeastSquaresModels | PiecewiseLinearModels
-
-
-def models_of(instance: Instance) -> Models:
-    """Return the whole models of an instance; raise `InvalidInput` where its loss has none."""
-    problem = instance.prepared
-    if isinstance(problem, PreparedSquared) and problem.gram.fits:
-        return LeastSquaresModels(problem)
-    columns, features = problem, plain_features(instance.p)
-    if isinstance(problem, FeatureProblem):
-        columns, features = problem.columns, problem.features
-    if isinstance(columns, PreparedBoxDual) and columns.box.softness == 0.0:
-        return PiecewiseLinearModels(columns, features)
-    raise InvalidInput(
-        "whole models exist for the squared loss with a Gram matrix that fits, and for the hinge "
-        f"and quantile losses; this instance has the loss {instance.loss!r} and "
-        f"{instance.p} columns"
+    box, radius = problem.box, problem.radius
+    model = switched_coefficients(features, support_size)
+    used = range(len(model.b))
+    length = squared_length(model, formulation)
+    model.loss = pyo.Var(range(problem.n))
+    residuals = [
+        float(box.y[i])
+        - pyo.quicksum(float(radius * problem.rows[k, i]) * model.b[k] for k in used)
+        for i in range(problem.n)
+    ]
+    model.line_low = pyo.Constraint(
+        range(problem.n), rule=lambda m, i: m.loss[i] >= float(box.low[i]) * residuals[i]
     )
+    model.line_high = pyo.Constraint(
+        range(problem.n), rule=lambda m, i: m.loss[i] >= float(box.high[i]) * residuals[i]
+    )
+    penalty = 0.5 * problem.ridge * radius**2 * length
+    total = pyo.quicksum(model.loss.values()) + penalty
+    baseline = float(np.mean(np.maximum(box.low * box.y, box.high * box.y)))
+    model.objective = pyo.Objective(expr=unit_of(baseline) / problem.n * total)
+    return model
 
 
 def switched_coefficients(features: Features, support_size: int) -> Any:
@@ -249,11 +213,11 @@ def switched_coefficients(features: Features, support_size: int) -> Any:
     return model
 
 
-def squared_length(model: Any, form: Form) -> Any:
+def squared_length(model: Any, formulation: str) -> Any:
     """Require ‖b‖² ≤ 1, and return ‖b‖²: Σ t_j with the cones Σ b_k² ≤ t_j z_j, or Σ b_k²."""
     import pyomo.environ as pyo
 
-    if form is Form.PERSPECTIVE:
+    if formulation == PERSPECTIVE:
         parts = sorted(set(model.owner.values()))
         model.t = pyo.Var(parts, bounds=(0.0, 1.0))
         squares = {

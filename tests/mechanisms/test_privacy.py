@@ -30,7 +30,7 @@ from mipselect.mechanisms.supports.mistakes import GAP_CONDITION
 from mipselect.mechanisms.supports.propose_test_release import GapTest
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.problem import layout
-from mipselect.search.certificate import Certificate
+from mipselect.search.pool import Certificate
 from mipselect.tables import public_map, values
 from tests.support import block_pairs, weighted_tables
 from tests.support.designs import LOSSES

@@ -11,13 +11,19 @@ import pytest
 from mipselect import Instance, mistake_levels, top_supports
 from mipselect.restricted.fenchel import FenchelLoss
 from mipselect.search.collectors import Collector
-from mipselect.search.convex.cuts import fenchel_cut
-from mipselect.search.convex.expansion import DualExpansion, proven, screened_by_family_point
-from mipselect.search.convex.method import ConvexNeighbourhood
-from mipselect.search.convex.node import FenchelNode, fenchel_nodes, last_bounds
+from mipselect.search.convex import (
+    ConvexNeighbourhood,
+    DualExpansion,
+    FenchelNode,
+    by_the_best_dual_point,
+    fenchel_cut,
+    fenchel_nodes,
+    last_bounds,
+    proven,
+)
 from mipselect.search.cuts import least_value
-from mipselect.search.neighbourhood import Engine
 from mipselect.search.progress import Run
+from mipselect.search.tree import Engine, TreeSearch
 from mipselect.search.tuning import TUNING
 from tests.support.by_cvxpy import value_by_cvxpy
 from tests.support.designs import (
@@ -149,10 +155,11 @@ def test_a_screened_subproblem_keeps_what_matters_and_bounds_the_rest(loss: str)
         values = instance.objectives(supports)
         limit = float(np.quantile(values, 0.3)) * (1 + 1e-6)
         collector = Collector(1, 0.0)
-        smaller = screened_by_family_point(sub, collector, limit, Run.start(None, None))
+        collector.offer(supports[:1], np.array([limit]))
+        smaller = by_the_best_dual_point(sub, TreeSearch(collector, Engine(), Run.start(), TUNING))
         alive = np.append(smaller.live, base)
         dropped = ~np.isin(supports, alive).all(axis=1)
-        assert np.all(values[dropped] >= collector.bound * (1 - 1e-9)), seed
+        assert np.all(values[dropped] >= collector.settled * (1 - 1e-9)), seed
         assert np.all(values[dropped] >= limit * (1 - 1e-9)), seed
         for k, bound in enumerate(smaller.family_bounds):
             rest = np.append(smaller.live[k:], base)

@@ -15,22 +15,31 @@ from mipselect.search import mistake_levels, top_supports
 from mipselect.search.bounds.modular import Budget
 from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.branch_and_bound import around_points
-from mipselect.search.least_squares.center import best_by_swaps, center_at, offer_swapped
 from mipselect.search.least_squares.children import children_of
 from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.clusters import by_clusters
-from mipselect.search.least_squares.curvature import Curvature, SpectralCurvature
+from mipselect.search.least_squares.curvature import (
+    Curvature,
+    SpectralCurvature,
+    curvature_of,
+    spectral_curvatures,
+)
 from mipselect.search.least_squares.cuts import sparse_diagonal_cut
 from mipselect.search.least_squares.expansion import best_expanded, best_expanded_children
-from mipselect.search.least_squares.measured_curvature import curvature_of, spectral_curvatures
-from mipselect.search.least_squares.method import LeastSquaresNeighbourhood
+from mipselect.search.least_squares.incumbent import best_by_swaps, offer_swapped
+from mipselect.search.least_squares.method import (
+    Center,
+    LeastSquaresMethod,
+    lean_cut,
+    level_bound,
+    open_nodes,
+    root_cut,
+)
 from mipselect.search.least_squares.near_columns import LiveSets, near_columns
 from mipselect.search.least_squares.node import SquaredNode, squared_node
-from mipselect.search.least_squares.removed_families import open_nodes
-from mipselect.search.least_squares.root_cuts import lean_cut, level_bound, root_cut
 from mipselect.search.least_squares.shares import gain_shares, largest_gains, screened
-from mipselect.search.neighbourhood import removed_sets
 from mipselect.search.progress import Run
+from mipselect.search.tree import removed_sets
 from mipselect.search.tuning import TUNING
 from tests.support.counted_searches import PROBLEMS
 from tests.support.designs import (
@@ -192,6 +201,11 @@ def test_a_cut_without_norm_constraint_is_tight_at_its_own_support(seed: int) ->
         assert -cut.at(chosen) == pytest.approx(fit.value, rel=1e-8, abs=slack)
 
 
+def center_of(instance: Instance, support: np.ndarray) -> Center:
+    method = LeastSquaresMethod(instance.prepared, ClosedForm())
+    return method.center_at(support, instance.objective(support), Run.start())
+
+
 @pytest.mark.parametrize("design", [*DESIGNS, in_single_precision])
 @pytest.mark.parametrize("seed", range(60))
 def test_root_cut_holds_at_every_distance(seed: int, design: Design) -> None:
@@ -201,22 +215,20 @@ def test_root_cut_holds_at_every_distance(seed: int, design: Design) -> None:
     supports = all_supports(instance)
     values = instance.objectives(supports)
     support = supports[np.random.default_rng(seed).integers(len(supports))]
-    center = center_at(problem, support, instance.objective(support), Run.start())
-    tree = tree_of(problem)
+    center = center_of(instance, support)
     level_of = distances(supports, support)
     for level in range(1, min(len(center.support), len(center.candidates)) + 1):
         cuts = []
         for known in (False, True):
             if known and problem.features.singles:
-                center.tops.find(lambda: None)
-            around = LeastSquaresNeighbourhood(center, ClosedForm(), tree.measures)
+                center.find_tops(lambda: None)
             plain = root_cut(center, level)
             cuts.append(plain)
             if problem.features.singles:
                 cuts.append(lean_cut(center, root_cut(center, 1), level))
             first = cuts[-1] if center.lean and level > 1 else plain
             # G may have been held since, whose columns are rounded in another order.
-            assert around.level_bound(level) == pytest.approx(
+            assert center.level_bound(level) == pytest.approx(
                 level_bound(center, first, level), rel=1e-9
             )
         for cut in cuts:
@@ -250,10 +262,7 @@ def test_a_pair_that_is_only_jointly_strong_is_not_cut_off() -> None:
     y = 3.0 * (X[:, 2] + X[:, 3]) + 0.02 * X[:, 0]
     bounds = {"x_bound": 9.0, "y_bound": 9.0, "coef_bound": 50.0, "ridge": 1.0}
     instance = Instance(X, y, support_size=2, **bounds)
-    problem = instance.prepared
-    assert isinstance(problem, PreparedSquared)
-    weak = np.array([0, 1])
-    center = center_at(problem, weak, instance.objective(weak), Run.start())
+    center = center_of(instance, np.array([0, 1]))
     bound = level_bound(center, root_cut(center, 2), 2)
     assert bound <= instance.objective([2, 3]) < 0.2 * center.value
     for solver in ("native", "highs"):
@@ -273,7 +282,7 @@ def test_every_removed_set_is_yielded_or_settled(seed: int, design: Design, chea
     values = instance.objectives(supports)
     rng = np.random.default_rng(seed)
     center = supports[rng.choice([int(np.argmin(values)), int(rng.integers(len(values)))])]
-    around = center_at(problem, center, instance.objective(center), Run.start())
+    around = center_of(instance, center)
     missing = [frozenset(center) - frozenset(row) for row in supports]
     for level in range(1, min(len(around.support), len(around.candidates)) + 1):
         here = np.array([len(gone) == level for gone in missing])

@@ -15,38 +15,48 @@ from mipselect.restricted.gram import KnownGram
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.collectors import Collector
-from mipselect.search.convex.cuts import fenchel_cut
-from mipselect.search.convex.method import ConvexNeighbourhood, divide
-from mipselect.search.convex.node import FenchelNode, last_bounds
-from mipselect.search.convex.node import screened as screened_completions
+from mipselect.search.convex import (
+    ConvexNeighbourhood,
+    FenchelNode,
+    divide,
+    fenchel_cut,
+    last_bounds,
+)
+from mipselect.search.convex import screened as screened_completions
 from mipselect.search.cuts import CutProof, least_value
 from mipselect.search.least_squares.branch_and_bound import (
     branch_and_bound,
 )
-from mipselect.search.least_squares.center import Center, center_at
 from mipselect.search.least_squares.children import children_of
 from mipselect.search.least_squares.closed_form import ClosedForm
-from mipselect.search.least_squares.curvature import UniformCurvature
+from mipselect.search.least_squares.curvature import (
+    UniformCurvature,
+    curvature_of,
+    spectral_curvatures,
+)
 from mipselect.search.least_squares.cuts import sparse_diagonal_cut
 from mipselect.search.least_squares.expansion import (
     ChildrenExpansion,
     best_expanded_children,
 )
-from mipselect.search.least_squares.measured_curvature import (
-    curvature_of,
-    spectral_curvatures,
+from mipselect.search.least_squares.method import (
+    Center,
+    LeastSquaresMethod,
+    bound_on_changes,
+    bounded_family,
+    lean_cut,
+    level_bound,
+    node_of,
+    whole_level,
 )
 from mipselect.search.least_squares.near_columns import LiveSets, near_columns
 from mipselect.search.least_squares.node import SquaredNode, squared_node
-from mipselect.search.least_squares.removed_families import bounded_family, node_of, whole_level
-from mipselect.search.least_squares.root_cuts import bound_on_changes, lean_cut, level_bound
-from mipselect.search.neighbourhood import Engine
 from mipselect.search.node import Node
 from mipselect.search.progress import Run
 from mipselect.search.soft.partition import Cell, LogWeight, Partition, parts_of, tight
 from mipselect.search.soft.spaces import Bounds, squared_bounds
 from mipselect.search.strategies import Strategy
-from mipselect.search.tree import TreeSearch
+from mipselect.search.tree import Engine, TreeSearch
 from mipselect.search.tuning import TUNING
 from tests.support.scripted_solvers import Scripted, change_of, weak_levels
 from tests.support.searches import supports_by, tree_of, tuned
@@ -185,8 +195,7 @@ def test_cuts_of_levels(bad: float, part: str) -> None:
         value = bad
     else:
         {"costs": costs, "credits": credits}[part][1] = bad
-    problem = problem_of()
-    center = center_at(problem, np.arange(4), 1.0, Run.start())
+    center = LeastSquaresMethod(problem_of(), Engine()).center_at(np.arange(4), 1.0, Run.start())
     for level in range(1, 5):
         cut = bound_on_changes(center, value, costs, credits)
         assert level_bound(center, cut, level) == 0.0
@@ -197,7 +206,7 @@ def test_families_of_removed_sets_and_cuts_around_centres(
     bad: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     problem = problem_of()
-    center = center_at(problem, np.arange(4), 1.0, Run.start())
+    center = LeastSquaresMethod(problem, Engine()).center_at(np.arange(4), 1.0, Run.start())
     made = Center.node
     monkeypatch.setattr(Center, "node", lambda *given: spoilt(made(*given), "g", bad))
     kept = replace(whole_level(center, 2, 0.0), base=np.array([0]), size=1, live=np.arange(1, 4))
@@ -233,12 +242,11 @@ def test_masters_and_their_proofs(bad: float, part: str) -> None:
     weak = ModularBound(-0.5, np.full(5, 0.1))
     cut = ModularBound(-bad if part == "constant" else -9.0, terms)
     for cuts in ([cut], [cut, weak]):
-        proof = CutProof(cuts, 2, 0.0, set())
-        verdict = proof.decide(1.0, lambda: None)
-        assert not verdict.proven
-        assert verdict.open is not None
+        proven, left = CutProof(cuts, 2, 0.0, set()).decide(1.0, lambda: None)
+        assert not proven
+        assert left is not None
     if not bad < 0.0:
-        assert not CutProof([weak], 2, 0.0, set()).decide(bad, lambda: None).proven
+        assert not CutProof([weak], 2, 0.0, set()).decide(bad, lambda: None)[0]
 
 
 @pytest.mark.parametrize("chosen", [True, False])

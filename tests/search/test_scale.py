@@ -149,7 +149,9 @@ def test_top_r_on_a_million_supports() -> None:
     rows = rows[(np.diff(rows, axis=1) > 0).all(axis=1)]
     rows = rng.permutation(np.unique(rows, axis=0))[:R]
     values = np.sort(rng.uniform(0.0, 30.0, R))
-    pool = SupportPool(rows, values, values[-1], 0.05, 1.0, p, tuple(f"x{j}" for j in range(p)))
+    names = tuple(f"x{j}" for j in range(p))
+    public = {"sensitivity": 1.0, "n_features": p, "feature_names": names}
+    pool = SupportPool(rows, values, values[-1], tolerance=0.05, **public)
     mechanism = TopR(pool, 1.0)
     weights = np.exp(-values / 2.1)
     total = weights.sum() + pool.number_unlisted * weights[-1]

@@ -13,7 +13,7 @@ from mipselect import available_solvers, whole_model
 from mipselect.errors import InvalidInput
 from mipselect.problem.instance import Instance
 from mipselect.problem.stored import load_instance
-from mipselect.search.whole import Form
+from mipselect.search.whole import FORMULATIONS
 from tests.support.designs import all_supports, with_loss
 from tests.support.wants import wants
 
@@ -66,7 +66,7 @@ def units(instance: Instance) -> float:
 
 
 @pytest.mark.parametrize("solver", NONLINEAR)
-@pytest.mark.parametrize("formulation", Form)
+@pytest.mark.parametrize("formulation", FORMULATIONS)
 @pytest.mark.parametrize("name", INSTANCES)
 def test_a_model_is_our_problem_at_every_support(name: str, formulation: str, solver: str) -> None:
     instance = INSTANCES[name]()
@@ -81,7 +81,7 @@ def test_a_model_is_our_problem_at_every_support(name: str, formulation: str, so
 
 
 @pytest.mark.parametrize("solver", NONLINEAR)
-@pytest.mark.parametrize("formulation", Form)
+@pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_a_solver_finds_the_best_support(formulation: str, solver: str) -> None:
     for name in ("tiny-plain", "tiny-active-norm"):
         instance = load_instance(name)
@@ -97,7 +97,7 @@ def test_a_value_of_zero_has_no_unit() -> None:
     zero = Instance(
         np.eye(4), np.zeros(4), support_size=1, x_bound=1, y_bound=1, coef_bound=1, ridge=1
     )
-    for formulation in Form:
+    for formulation in FORMULATIONS:
         model = whole_model(zero, formulation)
         assert [(len(model.z), len(model.b))] == [(4, 4)]
 

@@ -78,7 +78,7 @@ SEARCH = within(
         "test_limits_and_failures.py::test_levels_that_are_not_what_they_say_are_not_certified",
     ),
     (
-        "certificate.py",
+        "pool.py",
         "return self.sensitivity * (1.0 + self.tolerance)",
         "return self.sensitivity",
         "values known up to a tolerance count as exact",

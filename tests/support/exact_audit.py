@@ -134,7 +134,8 @@ def pool_of(
     listed.sort(key=lambda k: (values[k], k))
     unlisted = np.setdiff1d(np.arange(len(values)), listed)
     rest = float(np.min(values[unlisted], initial=np.inf))
-    return SupportPool(data.supports[listed], values[listed], rest, tolerance, **_public(instance))
+    public = _public(instance, tolerance)
+    return SupportPool(data.supports[listed], values[listed], rest, **public)
 
 
 def levels_of(
@@ -156,13 +157,13 @@ def levels_of(
         near = members[values[members] <= lowest + late * tau]
         chosen.append(near[np.argmax(values[near])])
         bounds.append(max(lowest - low * tau, values[chosen[-1]] - tau, values[best]))
-    return MistakeLevels(
-        data.supports[chosen], values[chosen], np.array(bounds), tolerance, **_public(instance)
-    )
+    public = _public(instance, tolerance)
+    return MistakeLevels(data.supports[chosen], values[chosen], np.array(bounds), **public)
 
 
-def _public(instance: Instance) -> dict[str, Any]:
+def _public(instance: Instance, tolerance: float) -> dict[str, Any]:
     return {
+        "tolerance": tolerance,
         "sensitivity": instance.sensitivity,
         "n_features": instance.n_features,
         "feature_names": instance.feature_names,

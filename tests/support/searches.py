@@ -13,8 +13,7 @@ from mipselect.backends.protocols import Solver
 from mipselect.problem.instance import Instance
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.collectors import Collector
-from mipselect.search.convex.cuts import FenchelMasters
-from mipselect.search.convex.method import ConvexMethod
+from mipselect.search.convex import ConvexMethod, FenchelMasters
 from mipselect.search.enumeration import Enumeration
 from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.cuts import SquaredMasters
@@ -22,13 +21,13 @@ from mipselect.search.least_squares.method import LeastSquaresMethod
 from mipselect.search.least_squares.node import SquaredNode
 from mipselect.search.least_squares.tree import GramMeasures, SquaredTree
 from mipselect.search.levels import find_levels
-from mipselect.search.neighbourhood import Engine, Method
 from mipselect.search.options import SearchOptions
 from mipselect.search.pool import MistakeLevels, SupportPool
 from mipselect.search.progress import Deadline, ProgressCallback, Run
 from mipselect.search.setup import Search, outer_approximation
 from mipselect.search.strategies import Strategy
 from mipselect.search.supports import find_supports, number_of_listed
+from mipselect.search.tree import Engine, Method
 from mipselect.search.tuning import TUNING, Near, Patience, Screening, Spectrum, Tuning
 from tests.support.designs import all_supports, distances, provable
 

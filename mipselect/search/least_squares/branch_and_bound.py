@@ -24,7 +24,6 @@ from mipselect.search.least_squares.expansion import best_expanded_children
 from mipselect.search.least_squares.node import Division, SquaredNode, gains_alone
 from mipselect.search.least_squares.shares import screened, shares_without_blocks
 from mipselect.search.least_squares.tree import SquaredTree
-from mipselect.search.progress import Run
 from mipselect.search.strategies import Strategy
 from mipselect.search.tree import NodeStrategy, always, by_engine, suits_engine
 
@@ -258,13 +257,6 @@ def offer_additions(node: SquaredNode, positions: IntArray, collector: Collector
         values = node.problem.values(supports)
     collector.offer(supports, values)
     return values
-
-
-def enumerate_additions(node: SquaredNode, collector: Collector, run: Run) -> None:
-    """Evaluate every set of additions: the certificate that needs no bound."""
-    for positions in node.sets(node.tuning.together.supports):
-        run.tick()
-        offer_additions(node, positions, collector)
 
 
 SquaredStrategy = NodeStrategy[SquaredNode, SquaredTree]

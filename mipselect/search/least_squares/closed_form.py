@@ -14,9 +14,9 @@ from mipselect.search.least_squares.branch_and_bound import offer_additions
 from mipselect.search.least_squares.children import Children, children_of, itself
 from mipselect.search.least_squares.node import SquaredNode
 from mipselect.search.least_squares.shares import safe_share
-from mipselect.search.neighbourhood import Engine
 from mipselect.search.progress import Run
 from mipselect.search.strategies import Strategy
+from mipselect.search.tree import Engine
 
 
 class ClosedForm(Engine[SquaredNode]):

@@ -8,8 +8,8 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.squared import EPS
 from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.collectors import Collector
-from mipselect.search.cutting_loop import OuterApproximation
-from mipselect.search.least_squares.branch_and_bound import enumerate_additions, offer_additions
+from mipselect.search.cuts import OuterApproximation
+from mipselect.search.least_squares.branch_and_bound import offer_additions
 from mipselect.search.least_squares.node import SquaredNode, greedy_completion
 from mipselect.search.least_squares.shares import dominated_diagonal
 from mipselect.search.progress import Run
@@ -70,14 +70,11 @@ class SquaredMasters(OuterApproximation[SquaredNode]):
     """Engine of sparse-diagonal cuts and a MIP solver."""
 
     def takes(self, sub: SquaredNode) -> bool:
-        """Tell whether it is screened, and a master may have its columns."""
-        return sub.bound is not None and len(sub.live) <= self.limits.columns
+        """Tell whether it is screened, and worth a master."""
+        return sub.bound is not None and super().takes(sub)
 
     def settle(self, sub: SquaredNode, collector: Collector, run: Run) -> bool:
         """Add cuts until the master proves that nothing below the threshold is left."""
-        if self.enumerates(len(sub.live), sub.size):
-            enumerate_additions(sub, collector, run)
-            return True
         none = np.empty(0, dtype=np.intp)
         cuts = [sparse_diagonal_cut(sub, T) for T in (none, greedy_completion(sub))]
 

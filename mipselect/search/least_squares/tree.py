@@ -17,9 +17,10 @@ from mipselect.search.least_squares.curvature import (
     ChildrenCurvature,
     Curvature,
     UniformCurvature,
+    curvature_of,
+    spectral_curvatures,
 )
 from mipselect.search.least_squares.expansion import ExpandedBound, best_expanded
-from mipselect.search.least_squares.measured_curvature import curvature_of, spectral_curvatures
 from mipselect.search.least_squares.near_columns import LiveSets, NearColumns, near_columns
 from mipselect.search.least_squares.node import SquaredNode, squared_node
 from mipselect.search.strategies import Strategy

@@ -15,11 +15,10 @@ from mipselect.restricted.fenchel import FenchelBounds, FenchelLoss
 from mipselect.restricted.prepared import PreparedLoss
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.bounds.modular import ModularBound, largest_sum
-from mipselect.search.convex.cuts import fenchel_cut
-from mipselect.search.convex.node import FenchelNode, starts
-from mipselect.search.least_squares.center import RowTops, best_by_swaps
+from mipselect.search.convex import FenchelNode, fenchel_cut, starts
 from mipselect.search.least_squares.curvature import Curvature
 from mipselect.search.least_squares.expansion import PointBounds
+from mipselect.search.least_squares.incumbent import best_by_swaps
 from mipselect.search.least_squares.node import SquaredNode, gains_alone, squared_node
 from mipselect.search.least_squares.shares import dominated_diagonal, gain_shares, off_diagonal_sums
 from mipselect.search.least_squares.tree import GramMeasures, is_crowded
@@ -109,14 +108,15 @@ class LeastSquaresSpace:
     ) -> None:
         self._problem, self._multiplier, self._tuning = problem, multiplier, tuning
         self._everything, self._tick, self._crowded = np.arange(problem.features.count), tick, 0
-        self._tops = RowTops(problem.gram, self._everything, max(largest - 1, 1))
+        self._others = max(largest - 1, 1)
+        self._row_tops: FloatArray | None = None
         if problem.features.singles and problem.gram.held:
-            self._tops.find(tick)
+            self._find_tops()
         self._curvature = GramMeasures(problem, tuning).cheap_curvature
 
     def root(self, size: int) -> SquaredNode:
         """Return every support of `size` features."""
-        none, tops = np.empty(0, dtype=np.intp), self._tops.known
+        none, tops = np.empty(0, dtype=np.intp), self._row_tops
         return squared_node(
             self._problem, none, size, self._everything, self._multiplier, tops, self._tuning
         )
@@ -128,11 +128,16 @@ class LeastSquaresSpace:
         """
         nodes: list[SquaredNode] = [cut.of(cut.parent) for cut in cuts]
         self._crowded += sum(map(is_crowded, nodes))
-        if self._tops.known is None and self._crowded > self._tuning.refining.crowded:
-            self._tops.find(self._tick)
-        if self._tops.known is None:
+        if self._row_tops is None and self._crowded > self._tuning.refining.crowded:
+            self._find_tops()
+        if self._row_tops is None:
             return nodes
-        return [replace(node, row_tops=self._tops.known) for node in nodes]
+        return [replace(node, row_tops=self._row_tops) for node in nodes]
+
+    def _find_tops(self) -> None:
+        """Look at all of G once."""
+        gram = self._problem.gram
+        self._row_tops = gram.row_tops(self._everything, self._others, self._tick)
 
     def bounds(self, node: SquaredNode) -> Bounds:
         """Bound by `squared_bounds`."""

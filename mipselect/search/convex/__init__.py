@@ -1,1 +1,0 @@
-"""The search for any convex loss: Fenchel bounds of restricted problems."""
