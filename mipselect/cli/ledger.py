@@ -36,8 +36,8 @@ USUAL_DELTA = 1e-6
 """The δ of a stated guarantee where the ledger has none of its own."""
 
 KEEP = (
-    "Keep this with the data: whether a draw failed, and when a draw was charged, may depend on "
-    "them."
+    "Keep this with the data: that a charge has no release, and when a draw was charged, may "
+    "depend on them."
 )
 
 
@@ -129,8 +129,6 @@ def create(arguments: CreateArguments) -> None:
 @command
 def show(arguments: ShowArguments) -> None:
     """Show what was charged to FILE, what is left, and the guarantee of all of it together."""
-    from mipselect.privacy.accountant import CHARGED, FAILED
-
     file, delta, delivery = arguments.file, arguments.delta, arguments.delivery
     check_output(delivery.output, [file], replace=delivery.replace)
     ledger = privacy.Ledger.open(file)
@@ -138,13 +136,12 @@ def show(arguments: ShowArguments) -> None:
     checked_share(at, "--delta", closed=False)
     entries = ledger.entries
     found = privacy.statements(entries, at, ledger.currency) if entries else ()
-    sensitive = any(entry.status in (CHARGED, FAILED) for entry in entries)
     spent, remaining = ledger.spent, ledger.remaining
     names = (table_named(entry.asked or {}) for entry in entries)
     tables = [name for name in dict.fromkeys(names) if name]
     report: dict[str, Any] = {
         "command": "ledger show",
-        "sensitive": sensitive,
+        "sensitive": bool(entries),
         "file": str(file),
         **_head(ledger),
         "spent": spent.to_dict(),
@@ -152,8 +149,7 @@ def show(arguments: ShowArguments) -> None:
         "entries": [
             {
                 "number": k,
-                "rows": list(entry.rows),
-                **picked(entry, "time", "what", "asked", "status"),
+                **picked(entry, "row", "time", "what", "asked"),
                 "guarantee": entry.guarantee.to_dict(),
             }
             for k, entry in enumerate(entries, start=1)
@@ -178,7 +174,7 @@ def show(arguments: ShowArguments) -> None:
             _print_statements(console, found)
         if not spent.private:
             console.print("A draw was seeded: all of it together has no guarantee.")
-        if sensitive:
+        if entries:
             console.print(KEEP)
 
     delivery.deliver(report, render)
@@ -259,18 +255,18 @@ def _left(ledger: Ledger, remaining: Guarantee) -> str:
 
 
 def _print_entries(console: Console, entries: Sequence[LedgerEntry]) -> None:
-    """Print what was charged, a line each, with its rows of the file."""
-    titles = ("rows", "time (UTC)", "what", "table", "target", "ε", "δ", "ρ", "status")
+    """Print what was charged, a line each, with its row of the file."""
+    titles = ("row", "time (UTC)", "what", "table", "target", "ε", "δ", "ρ", "remark")
     rows, latest = [], ""
     for entry in entries:
         late = " (the clock went back)" if entry.time < latest else ""
         latest = max(latest, entry.time)
         guarantee, rho, asked = entry.guarantee, entry.guarantee.concentrated, entry.asked or {}
-        numbers, epsilon = ", ".join(map(str, entry.rows)), f"{guarantee.epsilon:.15g}"
+        number, epsilon = str(entry.row), f"{guarantee.epsilon:.15g}"
         delta, rho_told = f"{guarantee.delta:.15g}", None if rho is None else f"{rho:.6g}"
-        status = entry.status if guarantee.private else f"{entry.status}, seeded: no guarantee"
+        remark = None if guarantee.private else "seeded: no guarantee"
         what = (entry.time + late, entry.what, table_named(asked), asked.get("target"))
-        rows.append((numbers, *what, epsilon, delta, rho_told, status))
+        rows.append((number, *what, epsilon, delta, rho_told, remark))
     print_table(console, titles, rows, left=[title for title in titles if title not in "εδρ"])
 
 

@@ -27,8 +27,6 @@ from mipselect.validation import (
     shown,
 )
 
-CHARGED, DRAWN, FAILED = "charged", "drawn", "failed"
-
 LONGEST_NOTE = 20_000
 """Characters of JSON in the settings of an entry."""
 
@@ -111,15 +109,12 @@ class LedgerEntry:
         What was released; for people.
     asked : mapping or None
         Settings that were noted with it, ready for JSON; never data.
-    status : {"charged", "drawn", "failed"}
-        What came of it. All are paid; "charged" is also what a draw leaves behind that was
-        killed. Whether a draw failed may depend on the data.
     time : str
         When it was charged, in UTC; "" in memory.
-    rows : tuple of int
-        Its rows of a file: that of the charge, and that of what came of it. () in memory.
+    row : int or None
+        Its row of a file; None in memory.
 
-    Entries are equal if they were charged for the same, whatever came of it, when, and where.
+    Entries are equal if they were charged for the same, whenever and wherever.
 
     Examples
     --------
@@ -134,9 +129,8 @@ class LedgerEntry:
     guarantee: Guarantee
     what: str
     asked: Mapping[str, Any] | None = None
-    status: str = field(default=CHARGED, compare=False)
     time: str = field(default="", compare=False)
-    rows: tuple[int, ...] = field(default=(), compare=False)
+    row: int | None = field(default=None, compare=False)
 
 
 def checked_entry(guarantee: Guarantee, what: str, asked: Mapping[str, Any] | None) -> LedgerEntry:

@@ -6,15 +6,12 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from copy import deepcopy
-from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import Any, Self, TypeVar
 
 from mipselect.errors import InvalidInput, LedgerForked, LedgerNotWritten, MipselectError
 from mipselect.privacy.accountant import (
-    DRAWN,
-    FAILED,
     Account,
     LedgerEntry,
     Terms,
@@ -68,8 +65,8 @@ class MemoryBook:
         with self._lock:
             return at(self._account)
 
-    def charge(self, entry: LedgerEntry) -> int:
-        """Add an entry, or raise; return its number."""
+    def charge(self, entry: LedgerEntry) -> None:
+        """Add an entry, or raise."""
         # Before the lock, which a thread of the parent may have held at the fork.
         if self._process != os.getpid():
             raise LedgerForked(
@@ -81,13 +78,6 @@ class MemoryBook:
         with self._lock:
             self._account.admit(entry)
             self._account.add(entry)
-            return len(self._account.entries) - 1
-
-    def settle(self, number: int, status: str) -> None:
-        """Note what came of an entry."""
-        with self._lock:
-            entries = self._account.entries
-            entries[number] = replace(entries[number], status=status)
 
 
 class Ledger:
@@ -314,31 +304,26 @@ class Ledger:
 
     @contextmanager
     def charged(self, guarantee: Guarantee, what: str = "") -> Iterator[None]:
-        """Charge a release as `spend` does, and note whether what follows ends with a draw.
+        """Charge a release as `spend` does, and look whether the charge outlives the draw.
 
         Yields
         ------
         None
             Once it is charged: what is drawn then is paid for.
+
+        Raises
+        ------
+        LedgerBroken
+            Also after the draw, if an older copy was put back meanwhile.
         """
-        number = self._book.charge(self._entry(guarantee, what))
-        try:
-            yield
-        except BaseException:
-            self._settle(number, FAILED)
-            raise
-        self._settle(number, DRAWN)
+        self.spend(guarantee, what)
+        yield
+        # It is paid for, which is what counts: if it is there. Where others keep the file it is.
+        with suppress(LedgerNotWritten):
+            self._book.look(lambda account: None)
 
     def _entry(self, guarantee: Guarantee, what: str = "") -> LedgerEntry:
         return checked_entry(guarantee, what, self._asked)
-
-    def _settle(self, number: int, status: str) -> None:
-        try:
-            self._book.settle(number, status)
-        except LedgerNotWritten:
-            # It is paid for, which is what counts, and the entry stays "charged": if it is there.
-            with suppress(LedgerNotWritten):
-                self.rows()
 
     @property
     def entries(self) -> tuple[LedgerEntry, ...]:

@@ -9,7 +9,7 @@ writing, reads what others have appended, and is refused or written to the disk.
 
 What is refused of a copy: an object that has seen or written a row refuses a file in which this row
 is missing or another one (`FileBook.seen`, which pickles take along), and a charge is refused if
-another file takes the place of the ledger meanwhile (`FileBook._append`).
+another file takes the place of the ledger meanwhile.
 """
 
 from __future__ import annotations
@@ -33,9 +33,6 @@ from typing import Any, NamedTuple, TypeVar
 
 from mipselect.errors import InvalidInput, LedgerBroken, LedgerNotWritten, MipselectError
 from mipselect.privacy.accountant import (
-    CHARGED,
-    DRAWN,
-    FAILED,
     Account,
     LedgerEntry,
     Terms,
@@ -47,13 +44,13 @@ from mipselect.validation import printable
 
 Result = TypeVar("Result")
 
-CREATED = "created"
+CREATED, CHARGED = "created", "charged"
 
 NOTHING = "0" * 64
 """Stands in row 0 for the hash of its predecessor."""
 
 APPLICATION = 0x6D697073  # "mips"
-VERSION = 2
+VERSION = 3
 TABLE = (
     "CREATE TABLE entries (number INTEGER PRIMARY KEY AUTOINCREMENT, event TEXT NOT NULL, "
     "time TEXT NOT NULL, content TEXT NOT NULL, previous TEXT NOT NULL, hash TEXT NOT NULL)"
@@ -147,7 +144,6 @@ class Chain:
             self.identity = str(content["identity"])
             self.account = Account(Terms(**content["terms"]))
         self.rows = [first]
-        self._places: dict[int, int] = {}
 
     @property
     def head(self) -> Row:
@@ -157,27 +153,17 @@ class Chain:
     def take(self, row: Row) -> None:
         """Add the next row; raise `LedgerBroken`, naming it, if it does not fit."""
         _check_link(row, self.head.number + 1, self.head.hash)
-        entries = self.account.entries
         with _about(row):
-            content = json.loads(row.content)
-            if row.event == CHARGED:
-                entry = _entry(content)
-                self.account.admit(entry)
-                self.account.add(replace(entry, time=row.time, rows=(row.number,)))
-                self._places[row.number] = len(entries) - 1
-            elif row.event in (DRAWN, FAILED):
-                place = self._places[content["of"]]
-                paid = entries[place]
-                if paid.status != CHARGED:
-                    raise LedgerBroken(f"row {content['of']} already has an outcome")
-                entries[place] = replace(paid, status=row.event, rows=(*paid.rows, row.number))
-            else:
+            if row.event != CHARGED:
                 raise LedgerBroken(f"its event {row.event!r} is not known")
+            entry = _entry(json.loads(row.content))
+            self.account.admit(entry)
+            self.account.add(replace(entry, time=row.time, row=row.number))
         self.rows.append(row)
 
-    def next(self, event: str, time: str, content: Mapping[str, Any]) -> Row:
-        """Make the next row, which is not taken yet."""
-        return written(self.head.number + 1, event, time, content, self.head.hash)
+    def next(self, content: Mapping[str, Any]) -> Row:
+        """Make the row of a charge, which is not taken yet."""
+        return written(self.head.number + 1, CHARGED, now(), content, self.head.hash)
 
 
 def _entry(content: Mapping[str, Any]) -> LedgerEntry:
@@ -302,8 +288,8 @@ class FileBook:
 
         return self._run(checked)
 
-    def charge(self, entry: LedgerEntry) -> int:
-        """Append a charge, or refuse it; return the number of its row.
+    def charge(self, entry: LedgerEntry) -> None:
+        """Append a charge to the disk, or refuse it.
 
         Raises
         ------
@@ -313,8 +299,8 @@ class FileBook:
             Nothing may be drawn.
         """
         # To the owner of the machine everything is writable, so the mode counts too.
-        mode = self._check_file().st_mode
-        if not (os.access(self.path, os.W_OK) and mode & ANYBODY_WRITES):
+        before = self._check_file()
+        if not (os.access(self.path, os.W_OK) and before.st_mode & ANYBODY_WRITES):
             raise LedgerNotWritten(
                 f"{self.path}: is read-only, so nothing can be charged; nothing was drawn"
             )
@@ -326,23 +312,10 @@ class FileBook:
             "asked": entry.asked,
         }
 
-        def charged(chain: Chain) -> Row:
-            chain.account.admit(entry)
-            return chain.next(CHARGED, now(), content)
-
-        return self._append(charged)
-
-    def settle(self, number: int, status: str) -> None:
-        """Append what came of a charge; without a time, for a draw takes its time on the data."""
-        self._append(lambda chain: chain.next(status, "", {"of": number}))
-
-    def _append(self, row_after: Callable[[Chain], Row]) -> int:
-        """Append the row that follows on a chain, to the disk; return its number."""
-        before = self._check_file()
-
-        def appended(connection: sqlite3.Connection) -> int:
+        def appended(connection: sqlite3.Connection) -> None:
             chain = self._chain_of(connection)
-            row = row_after(chain)
+            chain.account.admit(entry)
+            row = chain.next(content)
             chain.take(row)  # One that does not fit would end the ledger.
             connection.execute(APPEND, row)
             connection.execute("COMMIT")
@@ -350,9 +323,8 @@ class FileBook:
             if not os.path.samestat(before, self._check_file()):
                 raise LedgerBroken("another file took its place during a charge; nothing was drawn")
             self.seen = row
-            return row.number
 
-        return self._run(appended, WRITE)
+        self._run(appended, WRITE)
 
     def _run(
         self, work: Callable[[sqlite3.Connection], Result], begin: tuple[str, ...] = READ
