@@ -41,7 +41,7 @@ from mipselect.regression import (
     SelectThenRegress,
 )
 from mipselect.regression.coefficients import LEVEL, summary_text
-from mipselect.regression.evaluation import HeldOut
+from mipselect.regression.evaluation import Measuring, kept_apart_of_table
 from mipselect.regression.perturbed_objective import regression_loss
 from mipselect.regression.plan import TablePlan, share_of_selection
 from mipselect.regression.ranges import ADVICE, PRIVATE, PUBLIC, WAYS
@@ -270,17 +270,10 @@ class FitPlan(ReleasePlan):
         return self.drawn.doubts(n)
 
     @cached_property
-    def apart(self) -> HeldOut | None:
-        """Rows that are kept apart from the fit; None where nothing is to be measured."""
+    def fitted(self) -> tuple[Any, Measuring]:
+        """Rows that a model is fitted to, and what measures it on those that are kept apart."""
         share, relation = self.fitter.quality_share, self.drawn.regressor.relation
-        if share is None:
-            return None
-        return HeldOut.of_table(self.rows, self.drawn.question, share, relation, self.source)
-
-    @property
-    def fitted(self) -> Any:
-        """Rows that a model is fitted to: all but those that are kept apart."""
-        return self.rows if self.apart is None else self.apart.fitted
+        return kept_apart_of_table(self.rows, self.drawn.question, share, relation, self.source)
 
     def problem(self) -> tuple[Problem, int | None]:
         """See `ProblemSource`; the number of rows is told where the score depends on it."""
@@ -289,7 +282,7 @@ class FitPlan(ReleasePlan):
 
     def data(self) -> StoredData:
         """See `ProblemSource`; nothing is raised because of the rows."""
-        made = self.drawn.scored(self.fitted).made()
+        made = self.drawn.scored(self.fitted[0]).made()
         return StoredData(Path(self.head["data"]), made.problem, made)
 
     def total(self, stated: Mapping[str, Guarantee]) -> Guarantee:
@@ -327,9 +320,10 @@ class FitPlan(ReleasePlan):
 
     def draw(self, law: Mechanism[Any], data: StoredData, ledger: Ledger | None) -> Result:
         """See `ReleasePlan`."""
-        model_of, sources = self.drawn.model_of(self.fitted, data.made()), (self.source,) * 2
+        rows, measuring = self.fitted
+        model_of, sources = self.drawn.model_of(rows, data.made()), (self.source,) * 2
         model = self.drawn.draw(law, model_of, ledger, sources, private=self.seed is None)
-        return self._answer(model if self.apart is None else self.apart.measured(model))
+        return self._answer(measuring(model))
 
     def _answer(self, model: ModelRelease) -> Result:
         """Say what is in a model."""

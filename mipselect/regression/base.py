@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mipselect.arrays import FloatArray
-from mipselect.errors import InvalidInput, warn_of_little_use
+from mipselect.errors import InvalidInput
 from mipselect.estimators import PrivateDraw, PrivateEstimator, refuse_repeated_names
 from mipselect.frames import numeric_matrix, numeric_vector
 from mipselect.losses.classes import Classes
@@ -24,7 +24,7 @@ from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee, checked_relation
 from mipselect.privacy.ledger import paid
 from mipselect.privacy.randomness import generator
-from mipselect.regression.evaluation import HeldOut
+from mipselect.regression.evaluation import kept_apart_of_arrays
 from mipselect.regression.release import ModelRelease
 from mipselect.regression.rows import Drawn, ModelRows
 from mipselect.validation import checked_budget, checked_flag, checked_share
@@ -197,18 +197,6 @@ class PrivateLinearModel(ReleasedModel, PrivateDraw):
         `require_weights` that the model takes weights where the rows have some.
         """
 
-    def doubt(self, rows: int | None, size: int) -> str:
-        """Say in a sentence why a model can hardly be of use, whatever the rows are; "" if it can.
-
-        Parameters
-        ----------
-        rows : int or None
-            How many there are; None where that is private.
-        size : int
-            Columns of the model, without the intercept.
-        """
-        return ""
-
     def require_weights(self) -> None:
         """Raise `InvalidInput` unless rows may count differently."""
         if not self.takes_weights:
@@ -283,19 +271,12 @@ class PrivateLinearModel(ReleasedModel, PrivateDraw):
         names = self._names()
         guarantee = replace(self.promise(size), private=private)
         # A warning would tell about the data. NumPy's state is that of the thread.
-        columns, fitted, apart = tuple(range(size)), np.ones(len(table), dtype=bool), None
-        if self.quality_share is not None:
-            apart = HeldOut.of_arrays(table, target, self.quality_share, self, source)
-            fitted = apart.fitted
-        known = int(fitted.sum()) if self.relation == "replace-one" else None
-        if told := self.doubt(known, size):
-            warn_of_little_use(told)
+        columns = tuple(range(size))
+        fitted, measuring = kept_apart_of_arrays(table, target, self.quality_share, self, source)
         with paid(self.ledger, guarantee, type(self).__name__), np.errstate(all="ignore"):
             drawn = self._draw(ModelRows(table[fitted], target[fitted]), source, private)
             public = {"support": columns, "feature_names": names, "classes": self._classes()}
-            release = ModelRelease.of(drawn, guarantee, **public)
-            if apart is not None:
-                release = apart.measured(release)
+            release = measuring(ModelRelease.of(drawn, guarantee, **public))
         self._keep(release, columns, size)
 
     def _encoded(self, target: Any) -> FloatArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,9 @@ from mipselect.validation import checked_budget, printable
 
 EVALUATION = "quality of a model"
 """Entry of a ledger."""
+
+Measuring = Callable[[ModelRelease], ModelRelease]
+"""Function from a model to the same with its quality, where rows were kept apart for that."""
 
 
 def evaluate_model(
@@ -99,107 +102,113 @@ def evaluate_model(
         return quality_of(predictions, guarantee, source_of_integers)
 
 
-@dataclass(frozen=True, eq=False)
-class HeldOut:
-    """Rows that are kept apart from a fit, to measure the model by.
+def kept_apart_of_arrays(
+    X: FloatArray,
+    target: FloatArray,
+    share: float | None,
+    estimator: Any,
+    source: random.Random,
+    columns_of: Callable[[tuple[int, ...]], tuple[int, ...]] = tuple,
+) -> tuple[NDArray[np.bool_], Measuring]:
+    """Draw which rows of X and y are kept apart from a fit; no row has a say in it.
 
-    Attributes
+    Parameters
     ----------
-    fitted : bool array of shape (n,), or a table
-        The other rows: True for those of X and y, or what is read of a table.
-    share : float
+    X : ndarray of shape (n, p)
+    target : ndarray of shape (n,)
+        Numbers, or classes as -1 and +1.
+    share : float or None
+        None for no rows: then nothing is measured.
+    estimator : PrivateLinearModel
+        Has the relation, and the bound of a target of numbers.
     source : random.Random
-    predictions : callable
-        Function from a model to what it says of the rows that are kept apart; sensitive.
+    columns_of : callable
+        Function from the features of the model to its columns.
+
+    Returns
+    -------
+    fitted : bool array of shape (n,)
+        True for the other rows.
+    measuring : callable
+
+    Raises
+    ------
+    InvalidInput
+        For numbers without a bound.
+    """
+    if share is None:
+        return np.ones(len(X), dtype=bool), _unmeasured
+    of_classes, bound = is_classifier(estimator), getattr(estimator, "y_bound", None)
+    require_measurable(of_classes, bound)
+    mask = held_out(len(X), share, estimator.relation, source)
+
+    def predictions(model: ModelRelease) -> Predictions:
+        # By chance there may be none, which must be no error: whether there are is private.
+        columns = list(columns_of(model.support))
+        found = model.decision(X[mask][:, columns]) if mask.any() else np.empty(0)
+        log_odds = model.has_probabilities
+        return Predictions(target[mask], found, of_classes, bound, complete=True, log_odds=log_odds)
+
+    return ~mask, _measuring(predictions, share, source)
+
+
+def kept_apart_of_table(
+    table: Any, question: TableQuestion, share: float | None, relation: str, source: random.Random
+) -> tuple[Any, Measuring]:
+    """Draw which rows, or people, of a table that can be read again are kept apart from a fit.
+
+    Parameters
+    ----------
+    table : path or table
+    question : TableQuestion
+        Its schema may say whose row it is.
+    share : float or None
+        None for no rows: then nothing is measured.
+    relation : {"replace-one", "add-remove"}
+    source : random.Random
+
+    Returns
+    -------
+    fitted : path or table
+        The other rows.
+    measuring : callable
+    """
+    if share is None:
+        return table, _unmeasured
+
+    def choose(units: int) -> NDArray[np.bool_]:
+        return held_out(units, share, relation, source)
+
+    public = question.public
+    apart = chosen_rows(open_table(read_again(table), public), public, choose)
+
+    def predictions(model: ModelRelease) -> Predictions:
+        known = evaluation_map(measurable_table(model), question.schema, question.unit_rule)
+        return predictions_of(model, apart.opened() if len(apart) else (), known)
+
+    return ~apart, _measuring(predictions, share, source)
+
+
+def _unmeasured(model: ModelRelease) -> ModelRelease:
+    return model
+
+
+def _measuring(
+    predictions: Callable[[ModelRelease], Predictions], share: float, source: random.Random
+) -> Measuring:
+    """Return a function that adds the quality on the rows that `predictions` are of.
+
+    It costs nothing on top: the quality is as private for these rows as the model is for the
+    others. Without a model there is no quality.
     """
 
-    fitted: Any = field(repr=False)
-    share: float
-    source: random.Random
-    predictions: Callable[[ModelRelease], Predictions] = field(repr=False)
-
-    @classmethod
-    def of_arrays(
-        cls,
-        X: FloatArray,
-        target: FloatArray,
-        share: float,
-        estimator: Any,
-        source: random.Random,
-        columns_of: Callable[[tuple[int, ...]], tuple[int, ...]] = tuple,
-    ) -> HeldOut:
-        """Draw which rows of X and y are kept apart; no row has a say in it.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n, p)
-        target : ndarray of shape (n,)
-            Numbers, or classes as -1 and +1.
-        share : float
-        estimator : PrivateLinearModel
-            Has the relation, and the bound of a target of numbers.
-        source : random.Random
-        columns_of : callable
-            Function from the features of the model to its columns.
-
-        Raises
-        ------
-        InvalidInput
-            For numbers without a bound.
-        """
-        of_classes, bound = is_classifier(estimator), getattr(estimator, "y_bound", None)
-        require_measurable(of_classes, bound)
-        mask = held_out(len(X), share, estimator.relation, source)
-
-        def predictions(model: ModelRelease) -> Predictions:
-            # By chance there may be none, which must be no error: whether there are is private.
-            columns = list(columns_of(model.support))
-            found = model.decision(X[mask][:, columns]) if mask.any() else np.empty(0)
-            log_odds = model.has_probabilities
-            return Predictions(
-                target[mask], found, of_classes, bound, complete=True, log_odds=log_odds
-            )
-
-        return cls(~mask, share, source, predictions)
-
-    @classmethod
-    def of_table(
-        cls, table: Any, question: TableQuestion, share: float, relation: str, source: random.Random
-    ) -> HeldOut:
-        """Draw which rows, or people, are kept apart of a table that can be read again.
-
-        Parameters
-        ----------
-        table : path or table
-        question : TableQuestion
-            Its schema may say whose row it is.
-        share : float
-        relation : {"replace-one", "add-remove"}
-        source : random.Random
-        """
-
-        def choose(units: int) -> NDArray[np.bool_]:
-            return held_out(units, share, relation, source)
-
-        public = question.public
-        apart = chosen_rows(open_table(read_again(table), public), public, choose)
-
-        def predictions(model: ModelRelease) -> Predictions:
-            known = evaluation_map(measurable_table(model), question.schema, question.unit_rule)
-            return predictions_of(model, apart.opened() if len(apart) else (), known)
-
-        return cls(~apart, share, source, predictions)
-
-    def measured(self, model: ModelRelease) -> ModelRelease:
-        """Return a model that was fitted to the other rows, with its quality on these.
-
-        It costs nothing on top: the quality is as private for these rows as the model is for the
-        others. Without a model there is no quality.
-        """
+    def measured(model: ModelRelease) -> ModelRelease:
         if not model.has_model:
             return model
-        unseen, guarantee = self.predictions(model), within(model.guarantee)
-        return replace(model, quality=quality_of(unseen, guarantee, self.source, self.share))
+        unseen, guarantee = predictions(model), within(model.guarantee)
+        return replace(model, quality=quality_of(unseen, guarantee, source, share))
+
+    return measured
 
 
 def measurable_table(model: ModelRelease) -> ModelTable:

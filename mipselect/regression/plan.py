@@ -185,17 +185,6 @@ class Plan:
                 break
         return promised
 
-    def doubts(self, n: int | None) -> tuple[str, ...]:
-        """Say why a model may be of little use, before a draw and from public numbers alone.
-
-        Parameters
-        ----------
-        n : int or None
-            Number of rows; None where it is private.
-        """
-        told = self.model_on(self.widest).doubt(n, len(self.columns_of(self.widest)))
-        return (told,) if told else ()
-
     def promised(self, stated: Mapping[str, Guarantee], *more: Guarantee) -> Guarantee:
         """Add up the guarantees of a draw of features and a model on them, by the model's relation.
 
@@ -364,8 +353,16 @@ class TablePlan(Plan):
         return bool(is_classifier(self.regressor))
 
     def doubts(self, n: int | None) -> tuple[str, ...]:
-        """See `Plan`; of a target of two values by a loss without means, and of few rows too."""
-        told, target = [*super().doubts(n)], self.public.target
+        """Say why a model may be of little use, before a draw and from public numbers alone.
+
+        It may be for a target of two values by a loss without means, and for few rows.
+
+        Parameters
+        ----------
+        n : int or None
+            Number of rows; None where it is private.
+        """
+        told, target = list[str](), self.public.target
         name, two = target.encoder.field.name, two_numbers(target.encoder)
         what, chances = "", "take the logistic loss"
         if target.classes is not None:

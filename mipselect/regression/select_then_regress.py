@@ -20,7 +20,7 @@ from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.ledger import Ledger, checked_ledger
 from mipselect.privacy.randomness import source_of
 from mipselect.regression.base import NumberPredictor, PrivateLinearModel
-from mipselect.regression.evaluation import HeldOut
+from mipselect.regression.evaluation import kept_apart_of_arrays, kept_apart_of_table
 from mipselect.regression.plan import (
     SHARE_OF_PRIVATE_RANGES,
     ArrayPlan,
@@ -162,29 +162,16 @@ class SelectThenRegress(NumberPredictor):
         plan = self._plan_of_arrays(selector, regressor, size)
         # Before the search for a law, which may take long.
         _ = plan.model_promise
-        fitted, apart = np.ones(len(table), dtype=bool), None
-        if self.quality_share is not None:
-            apart = HeldOut.of_arrays(
-                table, target, self.quality_share, regressor, sources[1], plan.columns_of
-            )
-            fitted = apart.fitted
-            X, y = (_safe_indexing(each, np.flatnonzero(fitted)) for each in (X, y))
-        n = int(fitted.sum())
-        selection = plan.method._silent_mechanism(X, y, sources[0])
-        known = n if regressor.relation == "replace-one" else None
-        if known is not None:
-            plan.method._warn_near_chance(n)
-        for told in plan.doubts(known):
-            warn_of_little_use(told)
-        release = plan.draw(
-            selection,
-            plan.model_of(table[fitted], target[fitted]),
-            self.ledger,
-            sources,
-            private=private,
+        fitted, measuring = kept_apart_of_arrays(
+            table, target, self.quality_share, regressor, sources[1], plan.columns_of
         )
-        if apart is not None:
-            release = apart.measured(release)
+        if self.quality_share is not None:
+            X, y = (_safe_indexing(each, np.flatnonzero(fitted)) for each in (X, y))
+        selection = plan.method._silent_mechanism(X, y, sources[0])
+        if regressor.relation == "replace-one":
+            plan.method._warn_near_chance(int(fitted.sum()))
+        model_of = plan.model_of(table[fitted], target[fitted])
+        release = measuring(plan.draw(selection, model_of, self.ledger, sources, private=private))
         self._keep(release, plan.columns_of(release.support), size)
         return self
 
@@ -241,11 +228,9 @@ class SelectThenRegress(NumberPredictor):
         question = TableQuestion(schema, target, always, never, ranges or {}, unit_rule)
         sources, private = self.check()._sources()
         plan = self.plan_of_table(question, sources[0])
-        promised = plan.promise
-        share, apart = self.quality_share, None
-        if share is not None:
-            apart = HeldOut.of_table(source, plan.question, share, promised.relation, sources[1])
-            source = apart.fitted
+        source, measuring = kept_apart_of_table(
+            source, plan.question, self.quality_share, plan.promise.relation, sources[1]
+        )
         # Scores from blocks are of rows as they are, and the model is of rows within ranges.
         table = source if plan.blocks is None else read_again(source)
         scored = plan.scored(table).made()
@@ -255,9 +240,7 @@ class SelectThenRegress(NumberPredictor):
         for told in plan.doubts(n):
             warn_of_little_use(told)
         model_of, selection = plan.model_of(table, scored), plan.law(scored, sources[0])
-        release = plan.draw(selection, model_of, self.ledger, sources, private=private)
-        if apart is not None:
-            release = apart.measured(release)
+        release = measuring(plan.draw(selection, model_of, self.ledger, sources, private=private))
         size = len(release.columns)
         self._keep(release, range(size), size)
         return self

@@ -311,12 +311,6 @@ MOST_BLOCKS = 2.0**17
 MOST_ROWS = 2.0**40
 """Further rows are left out; a noisy number of rows may be large by chance."""
 
-TOO_FEW = 0.65
-"""Share of `enough_blocks` below which the test fails in more than half of the cases, also for
-models with normal errors: with 0.6 it never passed in 120 simulated tables, with 0.7 in 86."""
-
-FAILS = "its private test is likely to fail, whatever the data, and then there is no model"
-
 STEPS = 2.0**60
 """Steps of the grid from 0 to the bound of a coefficient: far finer than the noise, and its points
 are 64-bit integers."""
@@ -390,21 +384,13 @@ class TukeyRegressor(PrivateRegressor):
         return Guarantee(self.epsilon, self.delta, relation=self.relation)
 
     def enough_rows(self, size: int) -> int:
-        """Return how many rows the test needs for a model on so many columns; public."""
+        """Return how many rows the test needs for a model on so many columns; public.
+
+        With less than 0.65 of them it fails in more than half of the cases.
+        """
         columns = size + self.fit_intercept
         blocks = enough_blocks(columns, self._half, self.delta)
         return (self.block_size or columns) * blocks
-
-    def doubt(self, rows: int | None, size: int) -> str:
-        """Say that its test is likely to fail; see `PrivateLinearModel.doubt`."""
-        enough, height = self.enough_rows(size), self.block_size or size + self.fit_intercept
-        about = f"about {float(f'{enough:.2g}'):,.0f} rows"
-        if rows is None:
-            return f"its test needs {about} at this ε: with far fewer {FAILS}"
-        if rows // height >= TOO_FEW * enough / height:
-            return ""
-        larger = float(f"{self.epsilon * enough / rows:.2g}")
-        return f"few rows, {rows:,}, for this ε: {FAILS}; {about} or ε = {larger:g} would do"
 
     def _draw(self, rows: ModelRows, source: random.Random, private: bool) -> Drawn:
         n, size = rows.X.shape

@@ -28,7 +28,7 @@ from mipselect.regression import (
     evaluate_model,
 )
 from mipselect.regression import plan as planning
-from mipselect.regression.evaluation import HeldOut
+from mipselect.regression.evaluation import kept_apart_of_table
 from mipselect.regression.plan import TablePlan, default_range_share
 from mipselect.regression.ranges import PrivateRanges
 from mipselect.regression.rows import ModelRows
@@ -459,8 +459,8 @@ def values_of(parts: object, asked: TableQuestion) -> list[int]:
 def test_no_row_is_both_in_a_fit_and_in_its_quality() -> None:
     """Else the two would cost ε each, and not together."""
     asked = question_of(**STATED)
-    held = HeldOut.of_table(shuffled(), asked, 0.3, "replace-one", random.Random(1))
-    apart, fitted = (values_of(one.opened(), asked) for one in (~held.fitted, held.fitted))
+    held, _ = kept_apart_of_table(shuffled(), asked, 0.3, "replace-one", random.Random(1))
+    apart, fitted = (values_of(one.opened(), asked) for one in (~held, held))
     assert sorted(apart + fitted) == list(range(ROWS))
 
 
