@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput, RelationMismatch
 from mipselect.losses.classes import Classes
 from mipselect.mechanisms.base import Mechanism, Support
@@ -28,8 +27,10 @@ from mipselect.regression.ranges import (
     OF_TARGET,
     PrivateRanges,
     RangedNumbers,
+    drawn_parts,
     may_be_narrowed,
     narrowed,
+    within_parts,
 )
 from mipselect.regression.release import ModelRelease
 from mipselect.regression.rows import ModelRows, TargetPart
@@ -37,7 +38,7 @@ from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import asked_sizes
 from mipselect.selectors.problem import ProblemSelector
-from mipselect.tables.encoders import Encoder, two_numbers
+from mipselect.tables.encoders import Encoder, places_of_columns, two_numbers
 from mipselect.tables.fields import as_two_classes
 from mipselect.tables.instances import ScoredTable, instance_of_table, layout_of_table
 from mipselect.tables.model_table import ModelTable
@@ -136,8 +137,9 @@ def target_share(product: float) -> float:
     return min(max(SHARE_OF_A_TARGET, ENOUGH_FOR_A_TARGET / product), MOST_OF_A_TARGET)
 
 
+@dataclass(frozen=True, eq=False)
 class Plan:
-    """Plan of a draw, before a row is read; all of it is public. Here for X and y.
+    """Plan of what is drawn from X and y, before a row is read; all of it is public.
 
     Parameters of the model may hold one number for each column of X.
 
@@ -268,33 +270,14 @@ class Plan:
 
 
 @dataclass(frozen=True, eq=False)
-class ArrayPlan(Plan):
-    """Plan of what is drawn from X and y."""
-
-    layout: Layout
-    method: PrivateSelector
-    regressor: PrivateLinearModel
-
-    def model_of(self, X: FloatArray, y: FloatArray) -> ModelOf:
-        """Return how the model is made of rows with all columns of X."""
-        return lambda support, _: (
-            self.model_on(support),
-            ModelRows(X[:, list(self.columns_of(support))], y),
-        )
-
-
-@dataclass(frozen=True, eq=False)
 class TablePlan(Plan):
     """Plan of what is drawn from a table, before a row of it is read; all of it is public.
 
     Attributes
     ----------
     question : TableQuestion
-        With placeholders for ranges that are to be drawn.
-    method : PrivateSelector
-        How fields are selected.
-    regressor : PrivateLinearModel
-        Not fitted; its bounds follow from the schema where they are None.
+        With placeholders for ranges that are to be drawn. Bounds of the regressor follow from its
+        schema where they are None.
     size : int
         The most fields that may be selected.
     blocks : BlockOptions or None
@@ -309,15 +292,13 @@ class TablePlan(Plan):
         loss.
     """
 
+    layout: Layout = field(init=False)
     question: TableQuestion
-    method: PrivateSelector
-    regressor: PrivateLinearModel
     size: int
     blocks: BlockOptions | None = None
     ranges: PrivateRanges | None = None
     rows: int | None = None
     of_loss: Mapping[str, Any] = field(default_factory=dict)
-    layout: Layout = field(init=False)
 
     def __post_init__(self) -> None:
         set_fields(self, layout=layout_of_table(self.public, intercept=False, bound=None))
@@ -447,11 +428,6 @@ class TablePlan(Plan):
         share = target_share(self.rows * float(self.regressor.epsilon))
         return round_down(exact(self.regressor.epsilon) * exact(share))
 
-    @property
-    def looks_for_ranges(self) -> bool:
-        """True if ranges are drawn for some selected fields."""
-        return self.regressor.noise_grows_with_ranges
-
     def epsilon_of_a_range(self, support: Support) -> float:
         """Return what the range of each number costs; 0 where none is looked for."""
         return self._epsilon_each(len(self.ranged_numbers(support)))
@@ -472,17 +448,14 @@ class TablePlan(Plan):
 
     def ranged_numbers(self, support: Support) -> RangedNumbers:
         """Return the numbers of a model on some selected fields whose ranges are looked for."""
-        return RangedNumbers.of(
-            self._encoders(support) if self.looks_for_ranges else (), self._open
-        )
-
-    @property
-    def _open(self) -> tuple[str, ...]:
-        """Fields whose whole ranges are drawn, which are no wider than they need be."""
-        return () if self.ranges is None else self.ranges.open
+        encoders = self._encoders(support) if self.regressor.noise_grows_with_ranges else []
+        places = zip(encoders, places_of_columns(encoders), strict=True)
+        return {one.field.name: (one, at) for one, at in places if self._may_be_narrowed(one)}
 
     def _may_be_narrowed(self, encoder: Encoder) -> bool:
-        return encoder.field.name not in self._open and may_be_narrowed(encoder)
+        """Return False where the whole range is drawn too, which is no wider than it need be."""
+        is_drawn = self.ranges is not None and encoder.field.name in self.ranges.open
+        return not is_drawn and may_be_narrowed(encoder)
 
     def table_within(self, support: Support, ranges: Ranges) -> ModelTable:
         """Return what a model remembers of the table, with narrower ranges."""
@@ -563,9 +536,9 @@ class TablePlan(Plan):
                 rows, question, spent = plan.ranges.rows(source, support, generator)
                 placed = replace(plan, question=question)
             numbers, each = placed.ranged_numbers(support), plan.epsilon_of_a_range(support)
-            parts = numbers.drawn(rows, each, generator)
+            parts = drawn_parts(numbers, rows, each, generator)
             table = replace(placed.table_within(support, parts), private_ranges=spent)
-            rows = replace(rows, X=numbers.within(rows.X, parts), table=table)
+            rows = replace(rows, X=within_parts(numbers, rows.X, parts), table=table)
             if (epsilon := plan.epsilon_of_target) > 0.0:
                 ends = OF_TARGET.drawn(rows.counted(rows.y), epsilon, generator)
                 part = TargetPart(*ends, epsilon)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -24,7 +24,7 @@ from mipselect.mechanisms.scores.noisy_max import NoisyMax, permute_and_flip
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.regression.rows import ModelRows
-from mipselect.tables.encoders import Encoder, Scaled, Unscaled, places_of_columns, two_numbers
+from mipselect.tables.encoders import Encoder, Scaled, Unscaled, two_numbers
 from mipselect.tables.fields import Field, outward
 from mipselect.tables.mapping import open_table, read_rows
 from mipselect.tables.public_map import PublicMap, Ranges, TableQuestion
@@ -368,60 +368,41 @@ def _in_units(y: FloatArray, public: PublicMap, mapped: FloatArray) -> FloatArra
     return np.where(np.isfinite(scaled), scaled, 0.0)
 
 
-@dataclass(frozen=True)
-class RangedNumbers:
-    """The numbers of a model whose ranges have narrower parts, each with its columns; public.
+RangedNumbers = Mapping[str, tuple[Encoder, range]]
+"""The numbers of a model whose ranges have narrower parts, by field, with their columns; public."""
 
-    Attributes
+
+def drawn_parts(
+    numbers: RangedNumbers, rows: ModelRows, epsilon: float, source: random.Random
+) -> dict[str, tuple[float, float]]:
+    """Draw where most values of each number lie: the parts of their ranges, within [-1, 1].
+
+    Parameters
     ----------
-    by_name : mapping of str to (Encoder, range)
-        By the name of the field, with its columns among those of the model.
+    numbers : mapping
+        See `RangedNumbers`.
+    rows : ModelRows
+        The columns of the model, in [-1, 1]. Those without a target count nowhere.
+    epsilon : float
+        ε of each; none is drawn where it is 0.
+    source : random.Random
     """
+    found: dict[str, tuple[float, float]] = {}
+    for name, (encoder, columns) in numbers.items() if epsilon > 0.0 else ():
+        values = rows.counted(_values(rows.X[:, columns]))
+        found[name] = _to_whole_numbers(encoder, OF_NUMBER.drawn(values, epsilon, source))
+    return found
 
-    by_name: Mapping[str, tuple[Encoder, range]]
 
-    @classmethod
-    def of(cls, encoders: Sequence[Encoder], kept: Collection[str] = ()) -> RangedNumbers:
-        """Find them among the encoders of a model, whose columns stand in this order.
-
-        The ranges of fields that are `kept` stay as they are.
-        """
-        places = zip(encoders, places_of_columns(encoders), strict=True)
-        found = {one.field.name: (one, at) for one, at in places if may_be_narrowed(one)}
-        return cls({name: each for name, each in found.items() if name not in kept})
-
-    def __len__(self) -> int:
-        return len(self.by_name)
-
-    def drawn(
-        self, rows: ModelRows, epsilon: float, source: random.Random
-    ) -> dict[str, tuple[float, float]]:
-        """Draw where most values of each number lie: the parts of their ranges, within [-1, 1].
-
-        Parameters
-        ----------
-        rows : ModelRows
-            The columns of the model, in [-1, 1]. Those without a target count nowhere.
-        epsilon : float
-            ε of each; none is drawn where it is 0.
-        source : random.Random
-        """
-        found: dict[str, tuple[float, float]] = {}
-        for name, (encoder, columns) in self.by_name.items() if epsilon > 0.0 else ():
-            values = rows.counted(_values(rows.X[:, columns]))
-            part = OF_NUMBER.drawn(values, epsilon, source)
-            found[name] = _to_whole_numbers(encoder, part)
-        return found
-
-    def within(self, X: FloatArray, ranges: Ranges) -> FloatArray:
-        """Map the columns of the model as their encoders do with narrower ranges; shape (n, k)."""
-        rows = np.array(X, dtype=np.float64)
-        for name, (low, high) in ranges.items():
-            columns = self.by_name[name][1]
-            middle, half = 0.5 * (low + high), 0.5 * (high - low)
-            inside = np.clip((_values(rows[:, columns]) - middle) / half, -1.0, 1.0)
-            rows[:, columns.start] = np.nan_to_num(inside)
-        return rows
+def within_parts(numbers: RangedNumbers, X: FloatArray, ranges: Ranges) -> FloatArray:
+    """Map the columns of the model as their encoders do with narrower ranges; shape (n, k)."""
+    rows = np.array(X, dtype=np.float64)
+    for name, (low, high) in ranges.items():
+        columns = numbers[name][1]
+        middle, half = 0.5 * (low + high), 0.5 * (high - low)
+        inside = np.clip((_values(rows[:, columns]) - middle) / half, -1.0, 1.0)
+        rows[:, columns.start] = np.nan_to_num(inside)
+    return rows
 
 
 def may_be_narrowed(encoder: Encoder) -> bool:

@@ -15,6 +15,7 @@ from sklearn.utils import ClassifierTags, _safe_indexing
 from mipselect.errors import InvalidInput, warn_of_little_use
 from mipselect.losses import HingeLoss, checked_loss
 from mipselect.losses.classes import SIGNS
+from mipselect.mechanisms.base import Support
 from mipselect.parameters import Check, estimator, parameter
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.ledger import Ledger, checked_ledger
@@ -23,7 +24,7 @@ from mipselect.regression.base import NumberPredictor, PrivateLinearModel
 from mipselect.regression.evaluation import kept_apart_of_arrays, kept_apart_of_table
 from mipselect.regression.plan import (
     SHARE_OF_PRIVATE_RANGES,
-    ArrayPlan,
+    Plan,
     TablePlan,
     most_features,
     scores_blocks,
@@ -32,6 +33,7 @@ from mipselect.regression.plan import (
 )
 from mipselect.regression.ranges import PRIVATE, PUBLIC, WAYS, PrivateRanges
 from mipselect.regression.release import ModelRelease
+from mipselect.regression.rows import ModelRows
 from mipselect.selectors import MCMCSelector
 from mipselect.selectors.all_features import in_place_of
 from mipselect.selectors.base import PrivateSelector
@@ -170,12 +172,18 @@ class SelectThenRegress(NumberPredictor):
         selection = plan.method._silent_mechanism(X, y, sources[0])
         if regressor.relation == "replace-one":
             plan.method._warn_near_chance(int(fitted.sum()))
-        model_of = plan.model_of(table[fitted], target[fitted])
+
+        def model_of(
+            support: Support, generator: random.Random
+        ) -> tuple[PrivateLinearModel, ModelRows]:
+            rows = table[fitted][:, list(plan.columns_of(support))]
+            return plan.model_on(support), ModelRows(rows, target[fitted])
+
         release = measuring(plan.draw(selection, model_of, self.ledger, sources, private=private))
         self._keep(release, plan.columns_of(release.support), size)
         return self
 
-    def _plan_of_arrays(self, selector: Any, regressor: Any, size: int) -> ArrayPlan:
+    def _plan_of_arrays(self, selector: Any, regressor: Any, size: int) -> Plan:
         """Divide ε between the estimators, which are copies, for X of so many columns."""
         selector.n_features_in_ = size
         selector.feature_names_in_ = self._names()
@@ -184,7 +192,7 @@ class SelectThenRegress(NumberPredictor):
         in_blocks = scores_blocks(self.selector)
         method = in_place_of(selector, selector.n_features_to_select, len(layout.groups))
         self._divide(method, regressor, in_blocks)
-        return ArrayPlan(layout, method, regressor)
+        return Plan(layout, method, regressor)
 
     def _keep(self, release: ModelRelease, columns: Sequence[int], size: int) -> None:
         """Keep which columns it is of too, and the classes."""
@@ -266,9 +274,9 @@ class SelectThenRegress(NumberPredictor):
         self._divide(kept, regressor, in_blocks, ranges)
         in_blocks = in_blocks and (kept is selector or ranged)
         return TablePlan(
-            question,
             kept.check(),
             regressor,
+            question,
             most_features(selector),
             selector.block_options(source) if in_blocks else None,
             ranges,

@@ -26,7 +26,7 @@ from mipselect.regression import (
 )
 from mipselect.regression import plan as planning
 from mipselect.regression.plan import TablePlan
-from mipselect.regression.ranges import Parts
+from mipselect.regression.ranges import Parts, within_parts
 from mipselect.regression.rows import Drawn, ModelRows
 from mipselect.selectors import ExponentialSelector, KendallSelector, SISSelector, TopRSelector
 from mipselect.selectors.base import PrivateSelector
@@ -85,7 +85,7 @@ def plan(
     )
     target, other = ("ill", "y") if classes else ("y", "ill")
     question = TableQuestion(SCHEMA, target, never=[other])
-    return TablePlan(question, method, regressor, 1, blocks)
+    return TablePlan(method, regressor, question, 1, blocks)
 
 
 def law(planned: TablePlan, rows: list[Row], grid: np.ndarray) -> dict[tuple[int, int], np.ndarray]:
@@ -114,7 +114,7 @@ def law(planned: TablePlan, rows: list[Row], grid: np.ndarray) -> dict[tuple[int
         known_columns = np.where(there[:, None], columns, np.nan)
         for index, part, log_range in ranges(planned, (j,), known_columns):
             within = {} if part is None else {NAMES[j]: part}
-            x = map_(planned.ranged_numbers((j,)).within(columns, within))
+            x = map_(within_parts(planned.ranged_numbers((j,)), columns, within))
             minimiser = PerturbedMinimiser(
                 model._loss(), x, y, chosen, RADIUS, shares=there.astype(float)
             )
