@@ -1,4 +1,4 @@
-"""Every check of an argument, once; those of arrays are in `mipselect.array_checks`.
+"""Every check of an argument, once; those of arrays are in `mipselect.arrays`.
 
 Each returns what it checked, or raises `InvalidInput`.
 

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 
-from mipselect import array_checks as a
+from mipselect import arrays
 from mipselect import validation as v
 from mipselect.errors import InvalidInput
+from mipselect.mechanisms.scores import checks as a
 
 HUGE = 10**5000
 ESCAPE = "\x1b]0;owned\x07"
@@ -43,7 +44,7 @@ REFUSED: list[tuple[Callable[[Any], object], list[Any], str]] = [
      "which must be 'a' or 'b'"),
     (lambda x: v.checked_name(x, "the name"),
      ["", "a" * 201, "a\nb", ESCAPE, "a\u202eb", "\ud800", 3, None, b"a"], "the name must be"),
-    (lambda x: a.checked_support(x, 2, 4),
+    (lambda x: arrays.checked_support(x, 2, 4),
      [[1], [1, 1], [1, 4], [-1, 1], [1.0, 2.0], ["a", "b"], None], "a support is 2"),
     (lambda x: a.checked_items(x, 2, 4), [[1], [1, 1], [1, 4], None], "an outcome is 2"),
     (lambda x: a.checked_index(x, 4), [4, -1, 1.0, [1], None], "an outcome is an index"),
@@ -69,7 +70,7 @@ def test_what_is_right_is_taken_as_it_is() -> None:
         assert v.checked_positive(value, "a") == float(value)
     assert v.checked_integer(HUGE, "a", 0) == HUGE
     assert type(v.checked_integer(np.uint8(3), "a", 0)) is int
-    assert a.checked_support(np.array([3, 1]), 2, 4) == (1, 3)
+    assert arrays.checked_support(np.array([3, 1]), 2, 4) == (1, 3)
     assert a.checked_items([3, 1], 2, 4) == (3, 1)
     assert a.checked_index(np.int8(3), 4) == 3
 
@@ -126,7 +127,7 @@ def test_sensitivities_are_in_the_range_where_quotients_neither_overflow_nor_van
         lambda value: v.checked_integer(value, "a", 0, 3),
         lambda value: v.checked_choice(value, "a", ["b"]),
         lambda value: v.checked_name(value, "a"),
-        lambda value: a.checked_support(value, 2, 3),
+        lambda value: arrays.checked_support(value, 2, 3),
         lambda value: a.checked_index(value, 3),
     ],
 )

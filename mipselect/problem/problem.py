@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.array_checks import checked_indices
-from mipselect.arrays import FloatArray, IntArray
+from mipselect.arrays import FloatArray, IntArray, checked_indices
 from mipselect.blocks.partitions import DEFAULT_RIDGE, Blocks, default_block_coef_bound
 from mipselect.errors import InvalidInput
 from mipselect.grid import MOST_ROWS

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mipselect.array_checks import checked_scales
-from mipselect.arrays import FloatArray
+from mipselect.arrays import FloatArray, checked_scales
 from mipselect.errors import InvalidInput
 from mipselect.tables.model_table import ModelTable
 from mipselect.validation import checked_flag, checked_integer, checked_scale, set_fields

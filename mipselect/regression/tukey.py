@@ -15,8 +15,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mipselect.array_checks import checked_scales
-from mipselect.arrays import FloatArray
+from mipselect.arrays import FloatArray, checked_scales
 from mipselect.mechanisms.noise.noise import plus_laplace
 from mipselect.mechanisms.scores.noisy_max import exponential_coin
 from mipselect.mechanisms.scores.sample_aggregate import random_blocks

@@ -24,8 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import ThreadpoolController
 
 from mipselect import disk
-from mipselect.array_checks import checked_scales
-from mipselect.arrays import FloatArray
+from mipselect.arrays import FloatArray, checked_scales
 from mipselect.blocks.normalised import ColumnsOfFeatures
 from mipselect.blocks.partitions import Blocks
 from mipselect.blocks.r_squared import cores

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from mipselect.array_checks import checked_scores
 from mipselect.errors import BudgetExceeded, InvalidInput
 from mipselect.mechanisms import (
     AdaptivePeeling,
@@ -27,6 +26,7 @@ from mipselect.mechanisms import (
     RandomStopping,
     SampleAggregate,
 )
+from mipselect.mechanisms.scores.checks import checked_scores
 from mipselect.mechanisms.scores.top_k import TopK, stated_by
 from mipselect.mechanisms.scores.utilities import accumulated, differences, reach, spendable
 from mipselect.privacy import Guarantee, Ledger

@@ -9,10 +9,14 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.array_checks import checked_items, checked_scores, checked_sensitivity_of_draws
 from mipselect.arrays import IntArray, ScoreArray
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
+from mipselect.mechanisms.scores.checks import (
+    checked_items,
+    checked_scores,
+    checked_sensitivity_of_draws,
+)
 from mipselect.mechanisms.scores.noisy_max import NoisyMax
 from mipselect.mechanisms.scores.top_k import SelectionMechanism, log_in_any_order
 from mipselect.mechanisms.scores.utilities import spendable, utilities

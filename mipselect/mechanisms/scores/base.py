@@ -7,8 +7,8 @@ from abc import abstractmethod
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.array_checks import checked_index
 from mipselect.mechanisms.base import Distribution, Mechanism, Outcome
+from mipselect.mechanisms.scores.checks import checked_index
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
 

@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
-from mipselect.array_checks import checked_items
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.noise.noise import noise_named
 from mipselect.mechanisms.noise.quadrature import Competitors
+from mipselect.mechanisms.scores.checks import checked_items
 from mipselect.mechanisms.scores.top_k import TopKMechanism
 from mipselect.mechanisms.scores.utilities import accumulated, ranked_gaps, reach, spendable, split
 from mipselect.parameters import completed_by

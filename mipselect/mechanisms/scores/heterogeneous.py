@@ -10,11 +10,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.array_checks import checked_index, checked_scores, checked_sensitivities
 from mipselect.arrays import FloatArray, IntArray, ScoreArray
 from mipselect.mechanisms.base import Distribution
 from mipselect.mechanisms.noise.noise import noise_named
 from mipselect.mechanisms.scores.base import WeightedItem
+from mipselect.mechanisms.scores.checks import checked_index, checked_scores, checked_sensitivities
 from mipselect.mechanisms.scores.noisy_max import NoisyMax
 from mipselect.mechanisms.scores.utilities import LARGEST, differences, reach, scaled, spendable
 from mipselect.parameters import completed_by

@@ -11,9 +11,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.array_checks import checked_items
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.mechanisms.base import Support
+from mipselect.mechanisms.scores.checks import checked_items
 from mipselect.mechanisms.scores.top_k import TopKMechanism
 from mipselect.mechanisms.scores.utilities import accumulated, differences, reach, scaled, spendable
 from mipselect.parameters import completed_by

@@ -10,11 +10,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.array_checks import checked_index, checked_scores
 from mipselect.arrays import FloatArray
 from mipselect.mechanisms.noise.noise import noise_named
 from mipselect.mechanisms.noise.quadrature import Competitors
 from mipselect.mechanisms.scores.base import ScoreMechanism
+from mipselect.mechanisms.scores.checks import checked_index, checked_scores
 from mipselect.mechanisms.scores.utilities import spendable, utilities
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import checked_relation

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.array_checks import checked_items
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.noise.noise import plus_laplace
 from mipselect.mechanisms.scores.base import ScoreMechanism
+from mipselect.mechanisms.scores.checks import checked_items
 from mipselect.mechanisms.scores.top_k import Peeling, TopK, stated_by
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee, checked_relation

@@ -14,13 +14,13 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.array_checks import checked_items, checked_scores
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.noise.noise import noise_named
 from mipselect.mechanisms.noise.quadrature import Competitors
 from mipselect.mechanisms.scores.base import ScoreMechanism
+from mipselect.mechanisms.scores.checks import checked_items, checked_scores
 from mipselect.mechanisms.scores.noisy_max import NoisyMax, permute_and_flip
 from mipselect.mechanisms.scores.utilities import spendable, utilities
 from mipselect.parameters import completed_by

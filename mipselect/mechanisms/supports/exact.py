@@ -15,8 +15,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.array_checks import checked_support
-from mipselect.arrays import FloatArray, IntArray
+from mipselect.arrays import FloatArray, IntArray, checked_support
 from mipselect.errors import InvalidInput, NotCertified
 from mipselect.mechanisms.base import Support, SupportMechanism
 from mipselect.mechanisms.supports.base import Interval, both_relations, one_direction, rank, unrank

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from numpy.typing import ArrayLike
 
-from mipselect.array_checks import checked_support
+from mipselect.arrays import checked_support
 from mipselect.errors import ConditionNotMet, InvalidInput
 from mipselect.mechanisms.base import Support, SupportMechanism
 from mipselect.mechanisms.supports.base import both_relations, one_direction, score_log_weights

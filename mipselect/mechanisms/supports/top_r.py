@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.array_checks import checked_support
+from mipselect.arrays import checked_support
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support, SupportMechanism
 from mipselect.mechanisms.supports.base import (

@@ -1,4 +1,7 @@
-"""Checks of arguments that are arrays; each returns what it checked, or raises `InvalidInput`."""
+"""Checks of scores, sensitivities and outcomes; each returns what it checked.
+
+What is wrong raises `InvalidInput`.
+"""
 
 from __future__ import annotations
 
@@ -9,48 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mipselect.arrays import FloatArray, IntArray, ScoreArray
+from mipselect.arrays import FloatArray, ScoreArray, checked_indices
 from mipselect.errors import InvalidInput
 from mipselect.validation import (
     LARGEST_SENSITIVITY,
     LAST_INTEGER,
     SMALLEST_SENSITIVITY,
-    checked_scale,
     checked_sensitivity,
     shown,
 )
-
-
-def checked_scales(values: float | ArrayLike, what: str, size: int) -> tuple[float, ...]:
-    """Return one `checked_scale` number for each of `size` columns; one number is for all."""
-    listed_values = np.asarray(values, dtype=object)
-    if listed_values.ndim == 0:
-        return (checked_scale(listed_values.item(), what),) * size
-    if listed_values.shape != (size,):
-        raise InvalidInput(
-            f"{what} must be one number, or {size}, one for each column; got {shown(values)}"
-        )
-    return tuple(checked_scale(value, what) for value in listed_values.tolist())
-
-
-def checked_indices(
-    indices: ArrayLike, count: int, size: int, what: str, kind: str = "indices"
-) -> IntArray:
-    """Return `count` distinct indices below `size`, in their order."""
-    array: np.ndarray[Any, Any] = np.asarray(indices)
-    if array.shape != (count,) or array.dtype.kind not in "iu":
-        raise InvalidInput(f"{what} is {count} integer {kind}, got {shown(indices)}")
-    if array.min() < 0 or array.max() >= size or len(np.unique(array)) < count:
-        raise InvalidInput(
-            f"{what} is {count} distinct {kind} in 0..{size - 1}, got {shown(array.tolist())}"
-        )
-    return array.astype(np.intp)
-
-
-def checked_support(outcome: ArrayLike, size: int, n_features: int) -> tuple[int, ...]:
-    """Return `size` distinct column indices below p, sorted."""
-    indices = checked_indices(outcome, size, n_features, "a support", "column indices")
-    return tuple(sorted(indices.tolist()))
 
 
 def checked_items(outcome: ArrayLike, k: int, size: int) -> tuple[int, ...]:
