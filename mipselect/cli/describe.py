@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,10 +19,8 @@ from mipselect.cli.output import (
     write_whole,
 )
 from mipselect.cli.table_options import TableArgument
-from mipselect.validation import printable
 
 if TYPE_CHECKING:
-    from mipselect.tables.fields import Field
     from mipselect.tables.schema import TableSchema
 
 EXAMPLES = """Examples:
@@ -79,6 +76,7 @@ COMPLETE = (
     "Nothing is left to fill in. Next 'mipselect check' compares the schema with the rows, before "
     "any ε is spent."
 )
+NO_TYPE = "type; categories of text"
 NO_TYPES = (
     "A CSV file has no types, nor has a sheet of Excel, so every field begins as a string: make it "
     "an integer, number or boolean where it is one. --codebook reads them from a codebook, and "
@@ -108,18 +106,23 @@ def describe(arguments: DescribeArguments) -> None:
     codebook = None if given is None else read_codebook(given, source)
     found = described(source, codebook, proposed)
     schema, sensitive = found.schema, any(field.type_proposed for field in found.schema.fields)
-    uses = list(_uses(schema))
+    gaps = gaps_of(schema)
     if output is not None:
         write_whole(output, schema.text.encode(), sensitive=sensitive)
 
     def render(console: Console) -> None:
         if sensitive:
             banner(console, SENSITIVE)
-        _print_fields(console, schema, uses, found.typeless)
+        rows = []
+        for field in schema.features:
+            kind = f"{field.type} ?" if field.type_proposed else field.type
+            gap = gaps.get(field.name, "")
+            rows.append((field.name, kind, NO_TYPE if gap and found.typeless else gap))
+        titles = ("field", "type", "to fill in")
+        print_table(console, titles, rows, left=titles)
         texts = [NO_TYPES] * found.typeless + [f"note: {note}." for note in found.notes]
         texts += [PROPOSED_TYPES.format(output or "FILE")] * sensitive
-        complete = not any(gap for _, _, gap in uses)
-        texts += [COMPLETE] if complete else [FROM_WHERE, TYPICAL, IDENTIFIERS]
+        texts += [FROM_WHERE, TYPICAL, IDENTIFIERS] if gaps else [COMPLETE]
         texts += [] if output is None else [f"Written to {output}."]
         for text in texts:
             line(console, text)
@@ -128,7 +131,10 @@ def describe(arguments: DescribeArguments) -> None:
         "sensitive": sensitive,
         "command": "describe",
         **table.head,
-        "fields": [{"name": f.name, "type": f.type, "to_fill_in": gap} for f, _, gap in uses],
+        "fields": [
+            {"name": field.name, "type": field.type, "to_fill_in": gaps.get(field.name, "")}
+            for field in schema.features
+        ],
         "schema": schema.content,
         "notes": list(found.notes),
         "advice": f"{FROM_WHERE} {TYPICAL} {IDENTIFIERS}",
@@ -136,50 +142,8 @@ def describe(arguments: DescribeArguments) -> None:
     replace(delivery, output=None).deliver(report, render)
 
 
-def _uses(schema: TableSchema) -> Iterator[tuple[Field, str, str]]:
-    """Yield each field, what becomes of it, and what is to fill in; "" where nothing is."""
-    for field in schema.features:
-        made = [one.name for one in schema.derived if one.source.name == field.name]
-        if field.name == schema.privacy_unit:
-            yield field, "whose row it is", ""
-        elif field.name in schema.ignored:
-            yield field, "nothing, it is ignored", ""
-        elif made and field.name in schema.only_read:
-            yield field, f"made into {', '.join(made)}", ""
-        else:
-            yield field, "" if field.gap else _becomes(field), field.gap
-
-
-def _becomes(field: Field) -> str:
-    """Say in words what a field is for the selection."""
-    from mipselect.tables.schema import DerivedField
-
-    if field.role is not None:
-        return f"how much a row counts, 0 to {field.maximum:g}"
-    missing = "" if field.required else " and =missing"
-    if isinstance(field, DerivedField) and field.categories is None:
-        return f"made of {field.source.name}{missing}"
-    if field.type == "boolean":
-        return f"{field.false_values[0]} is -1, {field.true_values[0]} is +1{missing}"
-    if field.categories is None:
-        return f"{field.minimum:g} to {field.maximum:g}{missing}"
-    k = len(field.categories)
-    return f"{k} {'ordered ' if field.ordered else ''}categories{missing}"
-
-
-def _print_fields(
-    console: Console, schema: TableSchema, uses: Sequence[tuple[Field, str, str]], typeless: bool
-) -> None:
-    """Print the fields, with their titles if any has one."""
-    from mipselect.tables.schema import FEATURES
-
-    titled = [*schema.content["fields"], *schema.content.get(FEATURES, ())]
-    labels = [printable(str(entry.get("title", ""))) for entry in titled]
-    labelled = any(labels)
-    names = ("field", *["label"] * labelled, "type", "becomes", "to fill in")
-    rows = []
-    for (field, becomes, gap), label in zip(uses, labels, strict=True):
-        kind = f"{field.type} ?" if field.type_proposed else field.type
-        gap = "type; categories of text" if gap and typeless else gap
-        rows.append((field.name, *[label] * labelled, kind, becomes, gap))
-    print_table(console, names, rows, left=names)
+def gaps_of(schema: TableSchema) -> dict[str, str]:
+    """Return what is to fill in of each field, and of what is made of them, by name."""
+    apart = {*schema.only_read, schema.privacy_unit}
+    gaps = {field.name: field.gap for field in schema.features if field.name not in apart}
+    return {name: gap for name, gap in gaps.items() if gap}

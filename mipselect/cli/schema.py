@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from mipselect.cli.declared import argument, command, group, option, options
+from mipselect.cli.describe import gaps_of
 from mipselect.cli.output import NO_FILE, Delivery, check_output, check_writable, line, write_whole
 from mipselect.errors import InvalidInput, about
 from mipselect.validation import listed, shown
@@ -103,10 +104,7 @@ def from_csv(arguments: FromCsvArguments) -> None:
 
 def _deliver(name: str, given: Path, path: Path, schema: TableSchema, delivery: Delivery) -> None:
     """Say what was written, and what is left to do."""
-    apart = {*schema.only_read, schema.privacy_unit}
-    gaps = {
-        field.name: field.gap for field in schema.fields if field.name not in apart and field.gap
-    }
+    gaps = gaps_of(schema)
     to_confirm = [field.name for field in schema.fields if field.type_proposed]
     count = len(schema.fields)
     parts = [f"{count} field{'s' * (count != 1)}"]

@@ -7,7 +7,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.console import Console
@@ -38,7 +37,6 @@ if TYPE_CHECKING:  # --help imports none of them.
     from mipselect.cli.inputs import ProblemSource
     from mipselect.problem.descriptions import Expected
     from mipselect.problem.instance import Instance
-    from mipselect.problem.stored import StoredData
     from mipselect.search import Effort, MistakeLevels, SupportPool
     from mipselect.search.options import SearchSettings
 
@@ -111,8 +109,7 @@ def solve(arguments: SolveArguments) -> None:
     settings = arguments.search.settings()
     source = _source(arguments)
     check_output(delivery.output, source.files, replace=delivery.replace)
-    data = source.data()
-    instance, wanted, refused = data.instance(), source.expected(), None
+    instance, wanted, refused = source.data().instance(), source.expected(), None
     try:
         with about(name), Watch(name, details=True) as watch:
             found = _search(instance, method, settings, watch)
@@ -132,7 +129,6 @@ def solve(arguments: SolveArguments) -> None:
         **picked(found, "sensitivity", "tolerance", "certified"),
         "best": _best(instance, found),
         "expected": None if comparison is None else picked(comparison, "agrees", "exact"),
-        "clipped": clipped(data, instance),
         "effort": effort_counts(found.effort),
         "profile": [asdict(strategy) for strategy in found.effort.strategies],
         "method": method,
@@ -223,16 +219,6 @@ def _search(instance: Instance, method: str, settings: SearchSettings, watch: Wa
     if method == MISTAKES:
         return search.mistake_levels(instance, **keywords)
     return search.top_supports(instance, settings.pool_size, **keywords)
-
-
-def clipped(stored: StoredData, instance: Instance) -> dict[str, Any] | None:
-    """Return the shares of the data that the bounds clip; None for a table already mapped."""
-    if (rows := stored.unclipped) is None:
-        return None
-    pairs = zip(instance.layout.table(rows.X).T, instance.X.T, strict=True)
-    columns = [float((before != after).mean()) for before, after in pairs]
-    beyond = 0.0 if instance.classes is not None else (abs(rows.y) > instance.y_bound).mean()
-    return {"columns": columns, "target": float(beyond)}
 
 
 class Comparison(NamedTuple):
@@ -357,38 +343,26 @@ def _print_problem(console: Console, report: Report, instance: Instance, found: 
 
 
 def _print_best(console: Console, report: Report, instance: Instance, found: Found) -> None:
-    """Print the best support, its coefficients, and what the bounds clip."""
-    best, shares = report["best"], report["clipped"]
+    """Print the best support and its coefficients."""
+    best = report["best"]
     what = "The best support found"
     if found.proves_optimum:
         what = "The best support"
     elif found.certified:
         what = f"A support within τ = {found.allowance:.4g} of the best"
     heading(console, f"{what}, value {best['value']:.10g}")
-    columns = [(str(j), c) for j in best["support"] for c in instance.layout.groups[j]]
-    columns += [("always", c) for part in instance.layout.always for c in part]
-    clipping = ["-" if shares is None else f"{shares['columns'][c]:.1%}" for _, c in columns]
-    of = [feature for feature, _ in columns]
-    if instance.layout.intercept:
-        of, clipping = [*of, "always"], [*clipping, "-"]
+    of = [str(j) for j in best["support"] for _ in instance.layout.groups[j]]
+    of += ["always"] * len(best["always"])
     names, coefs = best["columns"] + best["always"], best["coef"] + best["always_coef"]
     print_table(
         console,
-        ("feature", "name", "coefficient", "clipped"),
-        zip(of, names, (f"{coef:.6g}" for coef in coefs), clipping, strict=True),
+        ("feature", "name", "coefficient"),
+        zip(of, names, (f"{coef:.6g}" for coef in coefs), strict=True),
         left=("name",),
     )
     if "in_units" in best:
         heading(console, "The same in the units of the table")
         console.print(str(instance.fit_in_units(best["support"])), markup=False)
-    if shares is not None:
-        most = max(range(instance.p), key=shares["columns"].__getitem__)
-        line(
-            console,
-            f"Clipped by the bounds: {shares['target']:.1%} of the target; of the columns "
-            f"{fmean(shares['columns']):.1%} on average, at most {shares['columns'][most]:.1%} "
-            f"({instance.layout.column_names[most]})",
-        )
 
 
 def _names(instance: Instance, support: Sequence[int]) -> str:

@@ -48,11 +48,6 @@ class StoredData:
             problem = Problem.of_columns(X.shape[1], names, **settings)
         return cls(path, problem, Rows(problem.layout.ordered(X), y))
 
-    @property
-    def unclipped(self) -> Rows | None:
-        """The rows as they are; None where there is nothing to clip."""
-        return self.data if isinstance(self.data, Rows) else None
-
     def made(self) -> Instance | BlockScores:
         """Return what is drawn from; raise `InvalidInput`, naming the file, for a wrong target."""
         if not isinstance(self.data, Rows):

@@ -34,7 +34,6 @@ def test_names_and_types_are_listed_with_what_to_fill_in(run: Run) -> None:
     assert outcome.code == 0
     for words in ("age", "constraints.minimum", "categories", "smoker", "type date", "codebook"):
         assert words in outcome.out
-    assert "false is -1, true is +1 and =missing" in outcome.out
     assert "99" not in outcome.out
     report = run("describe", "t.parquet", "--json", "--output", "new.json").report
     assert report["sensitive"] is False
@@ -73,9 +72,6 @@ def test_a_codebook_fills_in_what_it_knows(run: Run) -> None:
     smoker = {"name": "smoker", "type": "boolean", "trueValues": ["[y]"], "falseValues": ["[n]"]}
     fields = (smoker, listed("sex", "f", "m", "x"))
     text = described_by(run, *fields).out
-    # Brackets are no markup.
-    assert "[n] is -1, [y] is +1" in text
-    assert "3 categories and =missing" in text
     assert "Nothing is left to fill in. Next 'mipselect check'" in text
     assert "typical range" not in text
     report = described_by(run, *fields, more=("--json",)).report
@@ -98,8 +94,7 @@ def test_a_codebook_fills_in_what_it_knows(run: Run) -> None:
 def test_labels_stand_in_the_text_and_in_the_file(run: Run) -> None:
     survey = as_sav(columns(), Path("survey.sav"))
     outcome = run("describe", survey, "--output", "s.json")
-    for words in ("Age in years", "3 ordered categories and =missing", "integer"):
-        assert words in outcome.out
+    assert "integer" in outcome.out
     assert "note: categories come from labels: smoking. Check each" in outcome.out
     assert "SENSITIVE" not in outcome.out
     assert "never" in Path("s.json").read_text()
@@ -166,7 +161,7 @@ def test_from_a_proposal_to_a_release(run: Run) -> None:
 def test_texts_of_a_boolean_are_listed_with_its_type(run: Run) -> None:
     Path("t.csv").write_text("smoker,day\nyes,2020-01-31\nno,\n")
     described = run("describe", "t.csv", "--types-from-data", "--output", "s.json")
-    assert "no is -1, yes is +1" in described.out
+    assert described.code == 0
     run("schema", "confirm", "s.json").failed_with(2, "smoker boolean (yes or no); day date")
     assert run("schema", "confirm", "s.json", "--yes").code == 0
     fields = json.loads(Path("s.json").read_text())["fields"]
@@ -182,7 +177,6 @@ def test_ignored_fields_are_proposed_by_names_alone(run: Run) -> None:
     assert ignored == ["patient_id", "comment"]
     assert any("patient_id, comment" in note for note in found["notes"])
     text = run("describe", "t.csv").out
-    assert "nothing, it is ignored" in text
     assert '"mipselect:role": "ignored"' in text
     proposed = run("describe", "t.csv", "--types-from-data", "--json").report
     code = {"name": "code", "type": "string", "mipselect:typeProposed": True}

@@ -17,7 +17,7 @@ from mipselect.backends.protocols import SolverStatus
 from mipselect.cli.compare import FoundBySolver, contradictions
 from mipselect.search import MistakeLevels, mistake_levels
 from mipselect.tables import TableSchema
-from tests.support.commandline import INSTANCE, Run
+from tests.support.commandline import Run
 from tests.support.fields import listed, numeric
 from tests.support.stays import rows, written
 
@@ -104,24 +104,6 @@ def test_disagreement_with_expected_fails(run: Run, repository: Path, tmp_path: 
     outcome = run("compare", path, "--solvers", "native,highs", "--json")
     assert outcome.code == 1
     assert "DIFFERS from [expected]" in outcome.err
-
-
-def test_it_says_what_is_clipped(run: Run, folder: Path) -> None:
-    rows = "".join(f"{i},0.5,{-i},{2 * i}\n" for i in range(4))
-    (folder / "data.csv").write_text("a,b,c,y\n" + rows)
-    arguments = ("solve", folder / "instance.toml")
-    clipped = run(*arguments, "--json").report["clipped"]
-    assert clipped == {"columns": [0.5, 0.0, 0.5], "target": 0.75}
-    assert run(*arguments, "--method", "mistakes", "--json").report["clipped"] == clipped
-    told = "75.0% of the target; of the columns 33.3% on average, at most 50.0% (a)"
-    assert told in run(*arguments).out
-    # Of a feature of several columns rows are.
-    (folder / "data.csv").write_text("a,b,c,y\n0.8,0.8,0.8,1\n0.1,0.1,0.1,0\n")
-    groups = 'groups = [["a", 1], [2]]\n[data]'
-    path = folder / "groups.toml"
-    path.write_text(INSTANCE.replace("[data]", groups).replace("size = 2", "size = 1"))
-    clipped = run("solve", path, "--json").report["clipped"]
-    assert clipped == {"columns": [0.5, 0.5, 0.0], "target": 0.0}
 
 
 @pytest.mark.parametrize(
@@ -244,7 +226,6 @@ def test_solve_speaks_the_language_of_a_table(run: Run, tmp_path: Path) -> None:
     table, schema = tmp_path / "t.csv", tmp_path / "s.json"
     asked = ("solve", table, "--schema", schema, "--target", "stay", "--support-size", "1")
     report = run(*asked, "--json").report
-    assert report["clipped"] is None
     known = TableSchema.read(schema)
     rule = Instance.from_table(table, known, target="stay", support_size=1).fit_in_units([0])
     assert report["best"]["in_units"] == json.loads(json.dumps(rule.to_dict()))
