@@ -20,7 +20,7 @@ from mipselect.search.soft.partition import Partition
 from mipselect.search.soft.spaces import LeastSquaresSpace
 from tests.support.designs import of_classes
 from tests.support.enumeration import frequencies_agree
-from tests.support.soft_draws import Judged, hostile
+from tests.support.soft_draws import Judged, by_cells, hostile
 
 
 def correlated(p: int, s: int, *, seed: int = 1, n: int = 40, loss: str = "squared") -> Instance:
@@ -153,13 +153,11 @@ def test_a_time_limit_in_a_draw_releases_nothing(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
-    [({"most_listed": 0}, "No try was made"), ({}, "0 of 792 supports were evaluated")],
+    ("made", "words"),
+    [(by_cells, "No try was made"), (lambda given: given, "0 of 792 supports were evaluated")],
 )
-def test_a_time_limit_in_the_preparation_comes_before_any_charge(
-    options: dict[str, int], words: str
-) -> None:
-    mechanism = ExponentialMechanism(correlated(12, 5), 100.0, time_limit=1e-9, **options)
+def test_a_time_limit_in_the_preparation_comes_before_any_charge(made: Any, words: str) -> None:
+    mechanism = made(ExponentialMechanism(correlated(12, 5), 100.0, time_limit=1e-9))
     ledger = Ledger(1e6)
     with pytest.raises(NotCertified, match=words):
         mechanism.release(ledger)
@@ -225,11 +223,14 @@ def test_an_epsilon_below_the_digits_of_a_draw_is_refused(epsilon: float) -> Non
     assert str(instance.n) not in str(refused.value)
 
 
-def test_an_epsilon_at_which_no_try_would_be_accepted_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="too large for exact draws in double precision") as no:
-        ExponentialMechanism(correlated(5, 2), 1e13, most_listed=0)
-    assert str(correlated(5, 2).n) not in str(no.value)
+def test_an_epsilon_at_which_no_try_would_be_accepted_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert len(ExponentialMechanism(correlated(5, 2), 1e13).sample(0)) == 2
+    monkeypatch.setattr(module, "MAX_LISTED", 0)
+    with pytest.raises(InvalidInput, match="too large for exact draws in double precision") as no:
+        ExponentialMechanism(correlated(5, 2), 1e13)
+    assert str(correlated(5, 2).n) not in str(no.value)
 
 
 def test_bounds_are_raised_by_what_rounding_may_hide(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,7 +244,7 @@ def test_bounds_are_raised_by_what_rounding_may_hide(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(module, "exact_rate", rough)
     bounds = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.0, "ridge": 1.0}
     instance = Instance(np.zeros((2, 6)), np.zeros(2), support_size=2, **bounds)
-    mechanism = ExponentialMechanism(instance, 1.0, most_listed=0)
+    mechanism = by_cells(ExponentialMechanism(instance, 1.0))
     source = random.Random(0)
     for _ in range(400):
         mechanism.sample(source)

@@ -22,6 +22,7 @@ from mipselect.tables import TableSchema
 from mipselect.tables.instances import ScoredTable
 from tests.support.derived_by_hand import CLINIC
 from tests.support.fields import listed, schema_of
+from tests.support.soft_draws import by_cells
 
 
 def number(name: str, low: float = 0.0, high: float = 100.0, **more: Any) -> dict[str, Any]:
@@ -247,8 +248,7 @@ def test_draws_agree_with_exact_chances(
     instance = Instance.from_table(table, NUMBERS, target="y", support_size=2)
     exact = chance(law(instance, 2.0), right, random.Random(0), Deadline(60.0))
     monkeypatch.setattr(plans, "DRAWS", 1500)
-    by_cells = law(instance, 2.0, most_listed=0)
-    drawn = chance(by_cells, right, random.Random(1), Deadline(60.0))
+    drawn = chance(by_cells(law(instance, 2.0)), right, random.Random(1), Deadline(60.0))
     assert drawn != exact
     assert drawn == pytest.approx(exact, abs=0.05)
     assert best_support(instance, 60.0).tolist() == right.tolist()

@@ -24,6 +24,7 @@ from mipselect.search.tuning import Screening
 from mipselect.selectors import MistakesSelector
 from tests.support.designs import SINGULAR, all_supports, least_ridge, of_singular, random_instance
 from tests.support.searches import check_search, levels_by, search_by, supports_by
+from tests.support.soft_draws import by_cells
 
 
 def holding(instance: Instance, memory: GramMemory) -> Instance:
@@ -212,7 +213,7 @@ def test_a_tiny_ridge_and_huge_bounds_do_not_break_selectors() -> None:
 
 def test_draws_on_singular_designs_by_cells() -> None:
     for design, ridge in product(SINGULAR, RIDGES):
-        mechanism = ExponentialMechanism(of_singular(design, 4, ridge), 1.0, most_listed=0)
+        mechanism = by_cells(ExponentialMechanism(of_singular(design, 4, ridge), 1.0))
         assert len(mechanism.sample()) == 4
 
 
@@ -258,7 +259,7 @@ def test_public_calls_let_numpy_say_nothing_about_the_data(
     elif call == "levels":
         assert mistake_levels(instance).certified
     else:
-        mechanism = ExponentialMechanism(instance, 1.0, most_listed=0)
+        mechanism = by_cells(ExponentialMechanism(instance, 1.0))
         mechanism.prepare()
         if call == "sample":
             assert len(mechanism.sample()) == 4

@@ -29,6 +29,12 @@ from tests.support.designs import (
 Supports = tuple[int, ...]
 
 
+def by_cells(mechanism: ExactDraws) -> Any:
+    """Return the mechanism, which draws by cells however few the supports are."""
+    mechanism.listed = False
+    return mechanism
+
+
 class Judged:
     """A mechanism that draws by cells, and its law by enumeration.
 
@@ -44,10 +50,11 @@ class Judged:
         steps_before: int | None = None,
         **options: Any,
     ) -> None:
-        self.mechanism = kind(instance, epsilon, most_listed=0, **options)
-        if steps_before is not None:
-            self.mechanism._draws = self._refined(steps_before)
-        self.mechanism.prepare()
+        self.mechanism = by_cells(kind(instance, epsilon, **options))
+        with pytest.MonkeyPatch.context() as patch:
+            if steps_before is not None:
+                patch.setattr(rejection_sampler, "STEPS_BEFORE", steps_before)
+            self.mechanism.prepare()
         self.draws = self.mechanism._draws
         assert isinstance(self.draws, rejection_sampler.SoftDraws)
         self.instance, self.options = instance, options
@@ -56,12 +63,6 @@ class Judged:
             for size in self.mechanism.sizes
             for support in itertools.combinations(range(instance.n_features), size)
         ]
-
-    @np.errstate(all="ignore")
-    def _refined(self, steps: int) -> rejection_sampler.SoftDraws:
-        problem, prior = self.mechanism._largest.prepared, self.mechanism._prior
-        draws, rate = self.mechanism._soft_draws, self.mechanism._rate
-        return draws(problem, prior, rate, None, None, steps_before=steps)
 
     @property
     def partition(self) -> Partition:

@@ -36,7 +36,6 @@ from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.progress import ProgressCallback, Run, TimeUp
 from mipselect.validation import (
     checked_epsilon,
-    checked_integer,
     checked_nonnegative,
     checked_time_limit,
     shown,
@@ -174,10 +173,6 @@ class ExactDraws(SupportMechanism):
     prior_weights : array_like of shape (p,), optional
         ω_j > 0, public: μ(S) is multiplied by Π_{j∈S} ω_j (and divided by the sum of these
         products over the supports of that size). Default: equal.
-    most_listed : int, optional
-        Up to so many supports are listed, more are drawn from by cells; the law is the same.
-        Default: what memory and time allow, 1,000,000 values of single columns and 5,000 where
-        every value is an optimisation problem.
     time_limit : float, optional
         Seconds for the preparation, and for every draw.
     progress : callable, optional
@@ -210,13 +205,9 @@ class ExactDraws(SupportMechanism):
         sizes: Iterable[int] | None = None,
         complexity: float = 1.0,
         prior_weights: ArrayLike | None = None,
-        most_listed: int | None = None,
         time_limit: float | None = None,
         progress: ProgressCallback | None = None,
     ) -> None:
-        if most_listed is not None:
-            most_listed = checked_integer(most_listed, "most_listed", 0)
-        self._most_listed = most_listed
         self._instance = instance
         self._epsilon = checked_epsilon(epsilon)
         self._sizes = checked_sizes(sizes, instance)
@@ -264,13 +255,11 @@ class ExactDraws(SupportMechanism):
         """Number of supports of all sizes that may be drawn."""
         return sum(math.comb(self._instance.n_features, size) for size in self._sizes)
 
-    @property
+    @cached_property
     def listed(self) -> bool:
         """True if all supports are listed, so that `log_probability` is known."""
         if isinstance(self._instance, BlockScores):
             return True
-        if self._most_listed is not None:
-            return self.number_of_supports <= self._most_listed
         problem = self._largest.prepared
         if not isinstance(problem, PreparedSquared):
             return self.number_of_supports <= MAX_LISTED_SOLVED

@@ -72,8 +72,6 @@ class SoftDraws:
         Seconds for the preparation, and for every draw.
     progress : callable, optional
         Receives a `Progress` now and then.
-    steps_before : int
-        Most refinements before the first draw.
     """
 
     def __init__(
@@ -83,8 +81,6 @@ class SoftDraws:
         rate: Rate,
         time_limit: float | None,
         progress: ProgressCallback | None,
-        *,
-        steps_before: int = STEPS_BEFORE,
     ) -> None:
         self._problem, self._rate = problem, rate
         self._time_limit, self._progress = time_limit, progress
@@ -95,7 +91,7 @@ class SoftDraws:
             space, reference = space_of(problem, prior.sizes[-1], run)
             self._target = LogWeight(rate.rate, reference, prior.log_sizes, prior.log_features)
             self._partition = Partition(space, self._target, prior.sizes, self._tick)
-            self._refine_at_first(run, steps_before)
+            self._refine_at_first(run)
         except TimeUp as stop:
             raise self._refusal() from stop
 
@@ -172,10 +168,10 @@ class SoftDraws:
     def _tick(self) -> None:
         self._run.tick()
 
-    def _refine_at_first(self, run: Run, steps: int) -> None:
-        for step in range(steps):
+    def _refine_at_first(self, run: Run) -> None:
+        for step in range(STEPS_BEFORE):
             run.subproblems = len(self._partition)
-            run.done, run.total = step, steps
+            run.done, run.total = step, STEPS_BEFORE
             if self._partition.log_upper - self._partition.log_guess < TIGHT:
                 break
             if not self._partition.refine():
