@@ -1,4 +1,4 @@
-"""The errors that users may catch, which derive from `MipselectError`, and three warnings."""
+"""The errors that users may catch, which derive from `MipselectError`, and two warnings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ __all__ = [
     "LedgerForked",
     "LedgerNotWritten",
     "MipselectError",
-    "NoLedgerWarning",
     "NotCertified",
     "RelationMismatch",
     "SolverFailure",
@@ -210,13 +209,6 @@ class InferredTypesWarning(UserWarning):
     """
 
 
-class NoLedgerWarning(UserWarning):
-    """A search or a cross-validation fits many times, and no ledger adds up what that costs.
-
-    It comes once in a process, before anything is drawn.
-    """
-
-
 def warn_of_little_use(sentence: str) -> None:
     """Warn, naming the line that led here: the last one that is no library's."""
     _warn(sentence, UsefulnessWarning)
@@ -232,31 +224,6 @@ def warn_of_inferred_types(names: str) -> None:
         "the types of columns, and by them on rows: keep it to yourself",
         InferredTypesWarning,
     )
-
-
-@cache
-def warn_of_no_ledger() -> None:
-    """Warn that no ledger adds up the fits of a search; once, for each of them would say the same.
-
-    As an error it comes each time, for nothing is remembered then.
-    """
-    _warn(
-        "a search or a cross-validation of scikit-learn fits many times: each fit is a draw that "
-        "costs the whole ε of the estimator, and no ledger adds them up, as "
-        "ledger=Ledger(epsilon=...) would. Scores on held-out rows are not private, nor is what is "
-        "chosen by them",
-        NoLedgerWarning,
-    )
-
-
-def called_from(module: str) -> bool:
-    """Return whether a module, or one within it, is among those that led here."""
-    frame: FrameType | None = sys._getframe()
-    while frame is not None:
-        if f"{frame.f_globals.get('__name__', '')}.".startswith(f"{module}."):
-            return True
-        frame = frame.f_back
-    return False
 
 
 def _warn(sentence: str, category: type[Warning]) -> None:

@@ -15,18 +15,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.errors import (
-    InvalidInput,
-    advised,
-    called_from,
-    warn_of_no_ledger,
-)
+from mipselect.errors import InvalidInput, advised
 from mipselect.frames import (
     MISSING,
     numeric_matrix,
     numeric_vector,
     plain_array,
-    refuse_another_order,
     refuse_lazy,
 )
 from mipselect.parameters import Check, estimator, parameter, parameters_of
@@ -173,11 +167,6 @@ class PrivateEstimator(ScikitEstimator, ABC):
                 f"{type(self).__name__}.fit takes X and y, not {listed(list(fit_params))}{WEIGHTS}"
             )
 
-    def _warn_of_no_ledger(self) -> None:
-        """Warn where scikit-learn fits many times, and nothing adds up what that costs."""
-        if self.ledger is None and called_from("sklearn.model_selection"):
-            warn_of_no_ledger()
-
     def _public(self, *names: str) -> dict[str, Any]:
         """Return public assumptions by name; raise `InvalidInput` if one is missing."""
         known, given = parameters_of(self), {name: getattr(self, name) for name in names}
@@ -196,7 +185,6 @@ class PrivateEstimator(ScikitEstimator, ABC):
 
         refuse_lazy(X, "X")
         refuse_repeated_names(X)
-        refuse_another_order(X, y)
         y = self._labelled(y)
         try:
             # A warning of an overflowing sum would tell about the data.
@@ -258,6 +246,7 @@ class PrivateDraw(PrivateEstimator):
         X : array_like of shape (n, p)
             One row per person. Dense, without missing values.
         y : array_like of shape (n,)
+            By the place of its rows, whatever an index of a frame says.
         **fit_params
             There are none: `sample_weight` and others are refused.
 
@@ -274,7 +263,6 @@ class PrivateDraw(PrivateEstimator):
         """
         self._refuse(fit_params)
         self.check()
-        self._warn_of_no_ledger()
         source, _ = source_of(self.random_state)
         self._fit(X, y, source)
         return self

@@ -151,7 +151,6 @@ class SelectThenRegress(NumberPredictor):
         Takes and raises what `PrivateDraw.fit` does.
         """
         self._refuse(fit_params)
-        self._warn_of_no_ledger()
         if self.ranges != PUBLIC:
             raise InvalidInput("private ranges are of a table: fit_table draws them")
         selector, regressor = self.check()._parts()

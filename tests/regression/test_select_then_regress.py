@@ -9,17 +9,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import cross_val_score
 
 from mipselect import Guarantee, Ledger
 from mipselect.arrays import FloatArray
 from mipselect.errors import (
     BudgetExceeded,
     InvalidInput,
-    NoLedgerWarning,
     RelationMismatch,
     UsefulnessWarning,
-    warn_of_no_ledger,
 )
 from mipselect.mechanisms.scores.adaptive_peeling import AdaptivePeeling
 from mipselect.regression import (
@@ -274,39 +272,6 @@ def test_cross_validation_charges_each_fit_and_clones_keep_the_ledger() -> None:
     with pytest.raises(BudgetExceeded):
         clone(model).fit(X, y)
     assert len(ledger.entries) == 3
-
-
-@pytest.mark.parametrize("search", ["grid", "folds"])
-def test_a_search_without_a_ledger_warns_once(search: str) -> None:
-    X, y = sample(300)
-
-    def run(model: SelectThenRegress) -> None:
-        if search == "grid":
-            GridSearchCV(model, {"epsilon": [1.0, 2.0]}, cv=2).fit(X, y)
-        else:
-            cross_val_score(model, X, y, cv=2)
-
-    warn_of_no_ledger.cache_clear()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", NoLedgerWarning)
-        searched().fit(X, y)
-        run(searched(ledger=Ledger(1000.0, 1e-3)))
-        assert not caught
-        run(searched())
-        run(searched())
-    (told,) = caught
-    assert told.filename == __file__
-    assert "Ledger(epsilon=...)" in str(told.message)
-
-
-def test_as_an_error_a_search_without_a_ledger_stops_before_each_draw() -> None:
-    X, y = sample(300)
-    warn_of_no_ledger.cache_clear()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", NoLedgerWarning)
-        for _ in range(2):
-            with pytest.raises(NoLedgerWarning):
-                cross_val_score(searched(), X, y, cv=2, error_score="raise")
 
 
 def rows(n: int) -> tuple[FloatArray, FloatArray]:
