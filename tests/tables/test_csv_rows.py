@@ -6,7 +6,7 @@ import decimal
 import gzip
 import warnings
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from mipselect.errors import InvalidInput
-from mipselect.tables import TableSchema
+from mipselect.tables import TableFile, TableSchema
 from mipselect.tables.csv_rows import BLOCK, CsvRows
 from mipselect.tables.mapping import read_rows
-from mipselect.tables.numbers import read_table
+from mipselect.tables.numbers import header, read_table
 from mipselect.tables.parts import Part
+from mipselect.tables.sources import open_source
 from tests.support.fields import listed, numeric, schema_of
 from tests.support.mapped_tables import FeatureTable, map_table, public_map
 from tests.support.one_row_at_a_time import HOSTILE
@@ -141,12 +142,12 @@ def test_a_nul_hides_no_quote_behind_it(tmp_path: Path) -> None:
 
 def test_a_mark_and_other_line_ends_are_no_values(tmp_path: Path) -> None:
     plain, windows = mapped(tmp_path, GOOD).X, [row.replace(b"\n", b"\r\n") for row in GOOD]
-    for rows, header in (
+    for rows, names in (
         (GOOD, b"\xef\xbb\xbf" + HEADER),
         (windows, b"a,note,b,y\r\n"),
         (GOOD, b'"a","no,\nte","b",y\n'),
     ):
-        np.testing.assert_array_equal(plain, mapped(tmp_path, rows, header).X)
+        np.testing.assert_array_equal(plain, mapped(tmp_path, rows, names).X)
     # Columns that are not used may be called the same, and others in any language.
     assert mapped(tmp_path, [b"1,x,x,\xc3\xa9,2\n"], header=b"a,n,n,b,y\n").X[0, 2] == 1.0
     for name in ("Ålder", "Größe (cm)", "年齢"):
@@ -163,6 +164,8 @@ def test_compressed_files(tmp_path: Path) -> None:
     path = tmp_path / "t.csv.gz"
     path.write_bytes(packed)
     np.testing.assert_array_equal(plain.X, map_table(path, SCHEMA, target="y").X)
+    X, _, _ = read_table(write(tmp_path, gzip.compress(b"a,y\n1,2\n"), "numbers.csv.gz"), "y")
+    assert X.tolist() == [[1.0]]
     for content, message in ((b"no gzip", "cannot be read"), (packed[:-9], "cannot be read")):
         path.write_bytes(content)
         with pytest.raises(InvalidInput, match=message):
@@ -275,11 +278,6 @@ def test_the_stored_index_of_a_data_frame_is_refused(tmp_path: Path, name: str) 
         read_table(tmp_path / "t.parquet", "y")
 
 
-def test_compressed_csv(tmp_path: Path) -> None:
-    path = write(tmp_path, gzip.compress(b"a,y\n1,2\n"), "data.csv.gz")
-    assert read_table(path, "y")[0].tolist() == [[1.0]]
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -325,14 +323,6 @@ def test_bad_choice_of_features(tmp_path: Path, features: list[str], message: st
 
 
 def test_bad_files(tmp_path: Path) -> None:
-    for name, content, message in [
-        ("data.txt", b"a,y\n1,2\n", "must end in .csv, .csv.gz, .parquet, .sav"),
-        ("data.csv.gz", b"not gzip", "cannot be read"),
-        ("cut.csv.gz", gzip.compress(b"a,y\n1,2\n")[:-9], "cannot be read"),
-        ("data.parquet", b"not parquet", "cannot be read as Parquet"),
-    ]:
-        with pytest.raises(InvalidInput, match=message):
-            read_table(write(tmp_path, content, name), "y")
     for name in ("absent.csv", "absent.csv.gz", "absent.parquet"):
         with pytest.raises(InvalidInput, match="no such file"):
             read_table(tmp_path / name, "y")
@@ -405,3 +395,125 @@ def test_bad_parquet_is_named(tmp_path: Path, column: pa.Array, message: str) ->
     path = stored(tmp_path, {"a": column, "y": pa.array([1.0, 2.0])})
     with pytest.raises(InvalidInput, match=message):
         read_table(path, "y")
+
+
+# As other programs write them: delimiters, marks, line ends, blanks around names.
+
+OF_DIALECTS = schema_of(
+    numeric("dose", 0, 4, decimalChar=","), listed("größe", "é", "ß", "a;b"), numeric("y", 0, 1)
+)
+DOSES = ["1,5;é;1", "0;ß;0", '4;"a;b";1', ";;", "x;x;x"]
+DIALECT = "dose; größe ;y\n" + "".join(f"{row}\n" for row in DOSES)
+
+
+def dialect(source: Any) -> np.ndarray:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        table = map_table(source, OF_DIALECTS, target="y")
+    return np.column_stack([table.X, table.y])
+
+
+EXPECTED = [
+    [-0.25, 0, 1, 0, 0, 0, 1],
+    [-1, 0, 0, 1, 0, 0, -1],
+    [1, 0, 0, 0, 1, 0, 1],
+    [0, 1, 0, 0, 0, 1, 0],
+    [0, 1, 0, 0, 0, 0, 0],
+]
+
+
+def test_delimiter_mark_and_line_ends(tmp_path: Path) -> None:
+    for encoding in ("utf-8", "utf-8-sig"):
+        for ends in ("\n", "\r\n", "\r"):
+            content = DIALECT.replace("\n", ends).encode(encoding)
+            for name, stored in (("t.csv", content), ("t.csv.gz", gzip.compress(content))):
+                path = tmp_path / name
+                path.write_bytes(stored)
+                assert dialect(TableFile(path, delimiter=";")).tolist() == EXPECTED
+                assert dialect(TableFile(str(path), ";")).tolist() == EXPECTED
+    path = tmp_path / "t.csv"
+    for mark in ("\t", "|", ":"):
+        path.write_text(DIALECT.replace(";", mark).replace(f"a{mark}b", "a;b"))
+        assert dialect(TableFile(path, delimiter=mark)).tolist() == EXPECTED
+    for ends in ("\r", "\r\n"):
+        path.write_bytes(f"größe;y{ends}1;2{ends}3;4{ends}".encode())
+        source = TableFile(path, ";")
+        assert header(source, "y", None) == ("größe",)
+        X, y, _ = read_table(source, "y")
+        assert (X.tolist(), y.tolist()) == ([[1], [3]], [2, 4])
+    path.write_bytes(b"a;y\n1;x\xe9\n")
+    with pytest.raises(InvalidInput, match="line 2 has a byte that is not UTF-8"):
+        read_table(TableFile(path, ";"), "y")
+
+
+def test_what_cannot_be_decoded_is_in_no_list(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"c,y\n\x81,1\n\xef\xbf\xbd,1\n")
+    schema = schema_of(listed("c", "?", "\ufffd"), numeric("y", 0, 1))
+    X = map_table(path, schema, target="y").X
+    assert X.tolist() == [[0, 0], [1, 0]]
+
+
+def test_what_is_no_way_to_write_a_file(tmp_path: Path) -> None:
+    for ways, message in WAYS:
+        with pytest.raises(InvalidInput, match=message):
+            TableFile(**{"path": "t.csv", **ways})
+    for name, ways, message in FOR_OTHERS:
+        (tmp_path / name).write_bytes(b"")
+        with pytest.raises(InvalidInput, match=message):
+            open_source(TableFile(tmp_path / name, **ways))
+
+
+def test_another_delimiter_is_named(tmp_path: Path) -> None:
+    for content, delimiter, wanted in (
+        ("a;b;y\n", ",", "';'"), ("a\tb\ty\n", ",", "tab"), ("a|b|y\n", ";", r"'\|'"),
+        ("a,b,y\n", ";", "','"),
+    ):  # fmt: skip
+        (tmp_path / "t.csv").write_text(content + "1;2;3\n")
+        source = TableFile(tmp_path / "t.csv", delimiter=delimiter)
+        for look in (open_source, lambda s: read_table(s, "y"), lambda s: header(s, "y", None)):
+            with pytest.raises(InvalidInput, match=f"separated by {wanted}.*--delimiter {wanted}"):
+                look(source)
+
+
+def test_blanks_around_names_do_not_count(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text('  a ,"b ",\ty\n1,2,3\n')
+    assert open_source(path)[0].names == ("a", "b", "y")
+    assert header(path, "y", None) == ("a", "b")
+    X, y, names = read_table(path, "y")
+    assert (X.tolist(), y.tolist(), names) == ([[1, 2]], [3], ("a", "b"))
+    path.write_text("a,y, a\n1,2,x\n")
+    schema = TableSchema.of_numbers({"a": (0, 1), "y": (0, 1)})
+    with pytest.raises(InvalidInput, match="two columns are called a"):
+        map_table(path, schema, target="y")
+    with pytest.raises(InvalidInput, match="two columns are called a"):
+        read_table(path, "y")
+    with pytest.raises(InvalidInput, match=r"its columns make no schema.*field names must differ"):
+        TableSchema.skeleton(path)
+
+
+def test_a_header_says_nothing_of_rows(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    for rest in (b"\xff\xfe\r\0,1", b'"', b'1,"2\r'):
+        path.write_bytes(b"a,y\r" + rest)
+        assert header(path, "y", None) == ("a",)
+    path.write_bytes(b"\xff,y\n1,2\n")
+    for look in (lambda: header(path, "y", None), lambda: open_source(path)):
+        with pytest.raises(InvalidInput, match=r'not UTF-8.*"CSV UTF-8" .*cp1252\)'):
+            look()
+
+
+WAYS: list[tuple[dict[str, Any], str]] = [
+    *(({"delimiter": d}, "delimiter must be one character") for d in (";;", "a", '"', "\n", "é")),
+    ({"sheet": 1}, "sheet must be the name of a sheet"),
+    ({"path": 3}, "path must be a str or a Path"),
+]
+
+
+FOR_OTHERS: list[tuple[str, dict[str, Any], str]] = [
+    ("t.parquet", {"delimiter": ";"}, "--delimiter is for CSV files, and this is a Parquet"),
+    ("t.csv", {"sheet": "first"}, "--sheet is for Excel files, and this is a CSV file"),
+    ("t.xlsx", {"delimiter": ";"}, "this is an Excel file"),
+    ("t.sav", {"sheet": "first"}, "this is an SPSS, Stata or SAS file"),
+]
