@@ -137,14 +137,6 @@ def _notes(found: TableCheck) -> Iterator[str]:
     yield f"{found.rows:,} rows"
     if found.people is not None:
         yield found.people.summary
-    for weight in (field for field in found.fields if field.is_weight):
-        if weight.field.maximum is not None:
-            in_pairs = weight.weight**2 / max(weight.rows, 1)
-            yield (
-                f"weighted by {weight.name}, all rows count as {weight.weight:,.0f} of the largest "
-                f"weight in a model, and as {in_pairs:,.0f} in a draw of fields from blocks of two "
-                "rows: plan with so many"
-            )
     lacking = [field.name for field in found.fields if field.gap]
     if lacking:
         yield (

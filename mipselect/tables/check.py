@@ -25,7 +25,6 @@ from mipselect.tables.public_map import (
     Ranges,
     checked_fields,
     checked_schema,
-    weight_shares,
     with_ranges,
 )
 from mipselect.tables.schema import NO_POINT, WEIGHT, TableSchema, seconds, unit_of
@@ -159,10 +158,6 @@ class FieldCheck:
         What a person has to write before the field can be used with ranges; "" if nothing.
     kinds : dict of str to int
         Values that are fine, missing, below, above, unlisted or unreadable; in all as many as rows.
-    categories : dict of str to int
-        Rows of each category; empty where there are none.
-    weight : float
-        Rows of the largest weight that all rows count as, Σw/W; 0 for what is no weight.
     frequent : list of Counter of bytes
         Values below, above, in no list and unreadable, at the place of their kind, at most
         `MOST_REMEMBERED` of each; the most frequent stay.
@@ -181,28 +176,15 @@ class FieldCheck:
     field: Field
     gap: str = ""
     kinds: dict[str, int] = dataclasses.field(default_factory=lambda: dict.fromkeys(KINDS, 0))
-    categories: dict[str, int] = dataclasses.field(init=False)
-    weight: float = 0.0
     frequent: list[Counter[bytes | None]] = dataclasses.field(
         default_factory=lambda: [Counter() for _ in KINDS], repr=False
     )
-
-    def __post_init__(self) -> None:
-        self.categories = dict.fromkeys(self.field.category_names, 0)
 
     def add(self, column: pa.Array) -> None:
         """Count the values of a batch."""
         kinds = kinds_of(column, self.field)
         for k, name in enumerate(KINDS):
             self.kinds[name] += int((kinds == k).sum())
-        if self.is_weight and self.field.maximum is not None:
-            shares = weight_shares(column, self.field)
-            self.weight += float(shares[~np.isnan(shares)].sum())
-        if self.field.is_listed:
-            codes = values.codes(column, self.field)[kinds == FINE]
-            counts = np.bincount(codes, minlength=len(self.categories)).tolist()
-            for name, count in zip(self.categories, counts, strict=True):
-                self.categories[name] += count
         for k in (BELOW, ABOVE, UNLISTED, UNREADABLE):
             if (kinds == k).any():
                 self._remember(k, column.filter(pa.array(kinds == k)))
@@ -316,8 +298,6 @@ class FieldCheck:
             "maximum": high,
             "counts": self.kinds,
             "shares": {kind: self.share(kind) for kind in KINDS},
-            "categories": self.categories,
-            "rows_of_the_largest_weight": self.weight if self.is_weight else None,
             "most_frequent_odd_values": [
                 {"value": text, "rows": count} for text, count in self.odd
             ],

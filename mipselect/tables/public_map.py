@@ -361,16 +361,16 @@ def counted_shares(shares: NDArray[np.float64]) -> NDArray[np.float64]:
     return shares
 
 
-def checked_schema(schema: TableSchema, what: str = "schema") -> TableSchema:
+def checked_schema(schema: TableSchema) -> TableSchema:
     """Return it; raise `InvalidInput` for what is no `TableSchema`, or types nobody confirmed."""
     if not isinstance(schema, TableSchema):
         raise InvalidInput(
-            f"{what} must be a TableSchema, such as TableSchema.read(path); got {shown(schema)}"
+            f"schema must be a TableSchema, such as TableSchema.read(path); got {shown(schema)}"
         )
     proposed = [field.name for field in schema.fields if field.type_proposed]
     if proposed:
         raise InvalidInput(
-            f"{what}: the types of {listed(proposed)} were proposed from the data, and nobody has "
+            f"schema: the types of {listed(proposed)} were proposed from the data, and nobody has "
             "confirmed that they are public: 'mipselect schema confirm FILE' lists and confirms "
             "them"
         )
