@@ -25,7 +25,7 @@ from typer.main import get_group
 from mipselect.cli.declared import DeclaredOption, call, declared_of
 from mipselect.cli.options import PARSED
 from mipselect.cli.output import Interrupted
-from mipselect.cli.start import Interruptions, abandon, say
+from mipselect.cli.start import abandon, interruption, say
 from mipselect.disk import read_toml
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.parameters import parameters_of
@@ -58,8 +58,9 @@ OWN = {
     ),
 }
 """The commands of this package, in the order of --help, and the first line of its help. A module
-of the name declares it, and imports nothing that takes long."""
+of the name declares it, or one that is `SHARED`, and imports nothing that takes long."""
 
+SHARED = {"release": "select", "solvers": "instances"}
 
 GROUP = "mipselect.commands"
 """Entry points of other packages: each a mapping of names to modules and first lines, in a module
@@ -72,7 +73,7 @@ def known_commands() -> Mapping[str, tuple[str, str]]:
 
     A package that cannot be loaded is named on standard error, and its commands are missing.
     """
-    found = {name: (f"{__package__}.{name}", line) for name, line in OWN.items()}
+    found = {name: (f"{__package__}.{SHARED.get(name, name)}", line) for name, line in OWN.items()}
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         try:
             others = point.load()
@@ -329,27 +330,27 @@ def _options(
         raise InvalidInput("which command? (see mipselect --help)")
 
 
-def run(arguments: Sequence[str] | None, interruptions: Interruptions) -> int:
+def run(arguments: Sequence[str] | None) -> int:
     """Run a command; say in one line what went wrong, if anything did; return the exit code."""
     try:
-        code = app(args=arguments, prog_name="mipselect", standalone_mode=False, obj=interruptions)
+        code = app(args=arguments, prog_name="mipselect", standalone_mode=False)
         if broken := _flushed(None):
-            return _fail(*message_of(broken, interruptions))
+            return _fail(*message_of(broken))
     except KNOWN as error:
-        return _fail(*message_of(_flushed(error), interruptions))
+        return _fail(*message_of(_flushed(error)))
     # Typer turns an interrupt into this code instead of passing it on.
     if code == INTERRUPTED:
-        return _fail(interruptions.message, interruptions.exit_code)
+        return _fail(*interruption())
     return code if isinstance(code, int) else DONE
 
 
-def message_of(error: BaseException, interruptions: Interruptions) -> tuple[str, int]:
+def message_of(error: BaseException) -> tuple[str, int]:
     """Return the message about an error, and the exit code."""
     match error:
         case Interrupted():
-            return str(error), interruptions.exit_code
+            return str(error), interruption()[1]
         case KeyboardInterrupt() | typer.Abort():
-            return interruptions.message, interruptions.exit_code
+            return interruption()
         case InvalidInput():
             return str(error), BAD_INPUT
         case MipselectError():

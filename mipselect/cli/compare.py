@@ -12,7 +12,7 @@ from rich.console import Console
 
 from mipselect import search
 from mipselect.cli.declared import argument, command, group, option, options
-from mipselect.cli.options import SEARCH_PANEL, SearchArguments
+from mipselect.cli.options import SEARCH_PANEL, SearchArguments, check_solver
 from mipselect.cli.output import (
     SENSITIVE,
     Delivery,
@@ -26,8 +26,7 @@ from mipselect.cli.output import (
 )
 from mipselect.cli.progress import Watch
 from mipselect.cli.solve import RELATIVE, compared, effort_counts
-from mipselect.cli.start import say
-from mipselect.errors import InvalidInput, MipselectError, NotCertified, SolverFailure, about
+from mipselect.errors import InvalidInput, MipselectError, NotCertified, SolverFailure
 
 if TYPE_CHECKING:  # --help imports none of them.
     from mipselect.problem.instance import Instance
@@ -50,7 +49,7 @@ class CompareArguments:
     instances: list[str] = argument("INSTANCE", "Names of stored instances or .toml files.")
     solvers: str = option(
         "--solvers",
-        "all: every solver that can be used here; the others are skipped.",
+        "all: every solver that can be used here, see 'mipselect solvers'.",
         default=ALL,
         metavar="NAME,NAME|all",
         panel=SEARCH_PANEL,
@@ -61,9 +60,9 @@ class CompareArguments:
 
 @dataclass(frozen=True, eq=False)
 class FoundBySolver:
-    """Levels that one solver found, certified or not, and its lower bound on every support.
+    """Levels that one solver certified, and its lower bound on every support.
 
-    `remark` says why it is not certified.
+    `remark` says why there are no levels.
     """
 
     solver: str
@@ -71,16 +70,11 @@ class FoundBySolver:
     bound: float
     remark: str = ""
 
-    @property
-    def certified(self) -> bool:
-        """True if levels were found and everything about them is proven."""
-        return self.levels is not None and self.levels.certified
-
     def to_dict(self) -> dict[str, Any]:
         """Return it as part of a JSON object; what is infinite is null."""
-        report = picked(self, "solver", "certified", "remark")
-        report["bound"] = finite_or_none(self.bound)
-        if (levels := self.levels) is None:
+        levels, report = self.levels, picked(self, "solver", "remark")
+        report |= {"certified": levels is not None, "bound": finite_or_none(self.bound)}
+        if levels is None:
             return report
         bounds = map(finite_or_none, levels.bounds.tolist())
         pairs = zip(levels.values.tolist(), bounds, strict=True)
@@ -98,14 +92,14 @@ def compare(arguments: CompareArguments) -> None:
     """Find the mistake levels of each INSTANCE with several solvers. The report is SENSITIVE.
 
     Fails if two answers contradict each other or what the file expects, or if one
-    is not certified. A solver that cannot be used here is skipped and named.
+    is not certified.
     """
     from mipselect.problem.descriptions import expected, files_of
     from mipselect.problem.stored import load_instance
 
     arguments.search.settings()
     delivery, names = arguments.delivery, arguments.instances
-    solvers, skipped = _solvers(arguments.solvers)
+    solvers = _solvers(arguments.solvers)
     read = [path for name in names for path in files_of(name)]
     check_output(delivery.output, read, replace=delivery.replace)
     rounds, conflicts, failures = [], [], []
@@ -113,7 +107,7 @@ def compare(arguments: CompareArguments) -> None:
         answers = [_ask(instance, solver, arguments.search, name) for solver in solvers]
         against = []
         for answer in answers:
-            if answer.levels is not None and answer.certified:
+            if answer.levels is not None:
                 stored = compared(instance, answer.levels, wanted)
                 if stored is not None and not stored.agrees:
                     against.append(f"{answer.solver} {stored.sentence}")
@@ -129,13 +123,10 @@ def compare(arguments: CompareArguments) -> None:
                 "answers": [answer.to_dict() for answer in answers],
             }
         )
-    for reason in skipped:
-        say(f"skipped {reason}")
     report = {
         "command": "compare",
         "sensitive": True,
         "warning": SENSITIVE,
-        "skipped": skipped,
         "compared": len(rounds),
         "agree": not conflicts,
         "certified": not failures,
@@ -154,25 +145,20 @@ def compare(arguments: CompareArguments) -> None:
         raise MipselectError(f"(sensitive) {wrong[0]}")
 
 
-def _solvers(named: str) -> tuple[list[str], list[str]]:
-    """Return the solvers that can be used, and reasons for those that are skipped."""
-    from mipselect.backends.discovery import NATIVE, solver_by_name
+def _solvers(named: str) -> list[str]:
+    """Return the solvers that are named; raise `InvalidInput` for one that is not there."""
+    from mipselect.backends.discovery import available_solvers
 
-    known = search.known_solvers()
-    usable = [name for name, status in known.items() if status.usable]
-    skipped = [f"{name}: {each.reason}" for name, each in known.items() if not each.usable]
-    if named != ALL:
-        usable, skipped = list(dict.fromkeys(named.split(","))), []
-        for name in usable:
-            if name != NATIVE:
-                with about("--solvers"):
-                    solver_by_name(name)
-    if len(usable) < 2:
+    usable = available_solvers()
+    solvers = list(usable if named == ALL else dict.fromkeys(named.split(",")))
+    for name in solvers:
+        check_solver(name)
+    if len(solvers) < 2:
         raise InvalidInput(
-            f"comparing needs two answers, and {named!r} gives {len(usable)}; "
-            f"solvers are {', '.join(known)}"
+            f"comparing needs two answers, and {named!r} gives {len(solvers)}; "
+            f"solvers are {', '.join(usable)}"
         )
-    return usable, skipped
+    return solvers
 
 
 def _ask(instance: Instance, solver: str, limits: SearchArguments, name: str) -> FoundBySolver:
@@ -182,8 +168,7 @@ def _ask(instance: Instance, solver: str, limits: SearchArguments, name: str) ->
         with Watch(f"{name} with {solver}", details=True) as watch:
             levels = search.mistake_levels(instance, solver=solver, progress=watch, **keywords)
     except NotCertified as error:
-        found = error.partial if isinstance(error.partial, search.MistakeLevels) else None
-        return FoundBySolver(solver, found, min(error.bound, error.incumbent), str(error))
+        return FoundBySolver(solver, None, min(error.bound, error.incumbent), str(error))
     except SolverFailure as error:
         return FoundBySolver(solver, None, -math.inf, str(error))
     return FoundBySolver(solver, levels, float(levels.bounds.min()))

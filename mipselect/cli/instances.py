@@ -1,30 +1,36 @@
-"""`mipselect instances`: the instances that come with the package."""
+"""`mipselect instances` and `mipselect solvers`: what comes with the package, or is installed."""
 
 from __future__ import annotations
 
 import csv
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
 from mipselect.cli.declared import command, group, options
-from mipselect.cli.output import NO_FILE, Delivery, print_table
+from mipselect.cli.output import NO_FILE, Delivery, picked, print_table
 
 if TYPE_CHECKING:
     from mipselect.problem.descriptions import Description
 
-EXAMPLES = "Example: mipselect instances --json"
+EXAMPLES = """Examples:
+
+mipselect instances --json
+
+mipselect solvers --json
+"""
 
 
 @options
-class InstancesArguments:
-    """Arguments of `instances`."""
+class ListingArguments:
+    """Arguments of both."""
 
     delivery: Delivery = group(Delivery, without=NO_FILE)
 
 
 @command
-def instances(arguments: InstancesArguments) -> None:
+def instances(arguments: ListingArguments) -> None:
     """List the stored instances."""
     from mipselect.problem.descriptions import read_description, stored_names
 
@@ -56,3 +62,31 @@ def _in_short(described: Description) -> dict[str, Any]:
         "source": data["source"],
         "description": described.instance.get("description", ""),
     }
+
+
+@command
+def solvers(arguments: ListingArguments) -> None:
+    """List the back ends that are installed, and whether they can be used here."""
+    from mipselect.backends.discovery import known_solvers
+
+    known = known_solvers().values()
+
+    def render(console: Console) -> None:
+        titles, rows = ("name", "usable", "version", "remark"), []
+        for solver in known:
+            limit = f"licence for {solver.limit.columns:,} columns" if solver.limit else ""
+            usable = "yes" if solver.usable else "no"
+            rows.append((solver.name, usable, solver.version, solver.reason or limit))
+        print_table(console, titles, rows, left=titles)
+
+    report = {
+        "sensitive": False,
+        "solvers": [
+            {
+                **picked(solver, "name", "usable", "version", "reason"),
+                "limit": asdict(solver.limit) if solver.limit else None,
+            }
+            for solver in known
+        ],
+    }
+    arguments.delivery.deliver(report, render)

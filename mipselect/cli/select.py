@@ -1,4 +1,4 @@
-"""`mipselect select`: private supports straight from a table."""
+"""`mipselect select` and `mipselect release`: private supports of a table, or of an instance."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from mipselect.cli.table_options import (
     Regularisation,
     SchemaOptions,
     ScoreOptions,
+    SourceOptions,
     TableOptions,
 )
 from mipselect.errors import InvalidInput, about
@@ -52,6 +53,15 @@ mipselect select patients.csv --target score --support-size 3 --epsilon 1 \\
 
 mipselect select patients.parquet --schema patients.schema.json \\
     --target los_days --support-size 3 --epsilon 1 --always age,sex
+
+mipselect release diabetes --epsilon 1
+
+mipselect release paper-p100 --epsilon 1 --sizes 1-8
+
+mipselect release paper-p100 --method mistakes --epsilon 1 \\
+    --test-epsilon 0.5 --delta 1e-6
+
+mipselect release visits.npz --support-size 4 --epsilon 1 --always age,sex
 """
 
 
@@ -94,6 +104,33 @@ def select(arguments: SelectArguments) -> None:
     head = {"command": "select", **table.head, **titles_of(schema)}
     plan = plan_draws(drawing, table.title, head)
     source = table_asked_of(arguments, schema, plan)
+    plan.deliver(source, arguments.delivery, dry_run=drawing.dry_run)
+
+
+@options
+class ReleaseArguments:
+    """Arguments of `release`."""
+
+    drawing: SupportDrawOptions = group(SupportDrawOptions)
+    source: SourceOptions = group(SourceOptions)
+    delivery: Delivery = group(Delivery)
+
+
+@command
+def release(arguments: ReleaseArguments) -> None:
+    """Release supports of INSTANCE with differential privacy.
+
+    Only the releases and their guarantee are printed.
+
+    Running time, and whether a run ends, depend on the data and are not covered.
+    """
+    from mipselect.cli.inputs import asked_of
+    from mipselect.cli.releasing import plan_draws
+    from mipselect.selectors.exact_draws import asked_sizes
+
+    drawing, instance = arguments.drawing, arguments.source.instance
+    plan = plan_draws(drawing, instance, {"command": "release", "instance": instance})
+    source = asked_of(arguments.source, asked_sizes(plan.method))
     plan.deliver(source, arguments.delivery, dry_run=drawing.dry_run)
 
 

@@ -11,9 +11,10 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from types import FrameType
-from typing import Any, NoReturn, Self, TextIO
+from typing import Any, NoReturn, TextIO
 
 WORDS = {
     getattr(signal, name): word
@@ -27,89 +28,77 @@ WORDS = {
 NOTHING = "nothing was released, nothing was written, no budget is spent"
 
 
-class Interruptions:
-    """A context manager, for the main thread: interrupts, SIGTERM and SIGHUP as one line each.
+HANDLED: dict[signal.Signals, Any] = {}
+"""Signals that are handled while a command runs in the main thread, and their handlers before."""
+
+RECEIVED = [signal.SIGINT]
+"""The signal that came last."""
+
+
+@contextmanager
+def signals_handled(*, ends_process: bool = False) -> Iterator[None]:
+    """Answer interrupts, SIGTERM and SIGHUP in the block by one line, in the main thread.
 
     At first a signal ends the process at once, for modules that are being loaded cannot be relied
-    upon to pass an exception on. After `raise_from_now_on` it raises `KeyboardInterrupt`. After
-    `ignore_from_now_on` it does nothing: the answer is out, and a run that is complete ends as one.
+    upon to pass an exception on. After `let_signals_raise` it raises `KeyboardInterrupt`. After
+    `ignore_signals` it does nothing: the answer is out, and a run that is complete ends as one.
     A signal that is ignored, as under nohup, stays ignored.
 
     Parameters
     ----------
     ends_process : bool
-        Whether the process ends with the command: then signals that are ignored stay so.
+        Whether the process ends with the command: then signals do nothing behind the block.
     """
-
-    def __init__(self, *, ends_process: bool = False) -> None:
-        self._received = signal.SIGINT
-        self._before: dict[signal.Signals, Any] = {}
-        self._ends_process = ends_process
-
-    def __enter__(self) -> Self:
-        if threading.current_thread() is threading.main_thread():
-            for number in WORDS:
-                # None is a handler that was not installed by Python.
-                if signal.getsignal(number) not in (signal.SIG_IGN, None):
-                    self._before[number] = signal.signal(number, self._end)
-            RUNNING.append(self)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self in RUNNING:
-            RUNNING.remove(self)
-        if self._ends_process:
-            self.ignore_from_now_on()
-            return
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-    @property
-    def message(self) -> str:
-        """Message about the signal that came, for use if nothing more is known."""
-        return f"{WORDS[self._received]}: {NOTHING}"
-
-    @property
-    def exit_code(self) -> int:
-        """128 and the number of the signal: 130 for an interrupt."""
-        return 128 + self._received
-
-    def raise_from_now_on(self) -> None:
-        """Let a signal raise `KeyboardInterrupt`."""
-        for number in self._before:
-            signal.signal(number, self._raise)
-
-    def ignore_from_now_on(self) -> None:
-        """Let a signal do nothing."""
-        for number in self._before:
-            signal.signal(number, signal.SIG_IGN)
-
-    def _end(self, number: int, _: FrameType | None) -> NoReturn:
-        self._received = signal.Signals(number)
-        try:
-            os.write(2, f"mipselect: error: {self.message}\n".encode())
-        finally:
-            os._exit(self.exit_code)
-
-    def _raise(self, number: int, _: FrameType | None) -> NoReturn:
-        self._received = signal.Signals(number)
-        raise KeyboardInterrupt
-
-
-RUNNING: list[Interruptions] = []
-"""Handlers of signals in the main thread, of which the last one counts."""
+    if threading.current_thread() is threading.main_thread():
+        for number in WORDS:
+            # None is a handler that was not installed by Python.
+            if (before := signal.getsignal(number)) not in (signal.SIG_IGN, None):
+                HANDLED[number] = before
+        _answer_by(_end)
+    try:
+        yield
+    finally:
+        for number, handler in HANDLED.items():
+            signal.signal(number, signal.SIG_IGN if ends_process else handler)
+        HANDLED.clear()
 
 
 def let_signals_raise() -> None:
     """Let signals raise from now on: all is imported, and something would be left behind."""
-    if RUNNING and threading.current_thread() is threading.main_thread():
-        RUNNING[-1].raise_from_now_on()
+    _answer_by(_raise)
 
 
 def ignore_signals() -> None:
     """Let signals do nothing from now on: the answer is out, and the rest takes no time."""
-    if RUNNING and threading.current_thread() is threading.main_thread():
-        RUNNING[-1].ignore_from_now_on()
+    _answer_by(signal.SIG_IGN)
+
+
+def interruption() -> tuple[str, int]:
+    """Return a message about the signal that came, for use if nothing more is known, and its code.
+
+    The exit code is 128 and the number of the signal: 130 for an interrupt.
+    """
+    return f"{WORDS[RECEIVED[-1]]}: {NOTHING}", 128 + RECEIVED[-1]
+
+
+def _answer_by(handler: Any) -> None:
+    if threading.current_thread() is threading.main_thread():
+        for number in HANDLED:
+            signal.signal(number, handler)
+
+
+def _end(number: int, _: FrameType | None) -> NoReturn:
+    RECEIVED[:] = [signal.Signals(number)]
+    message, code = interruption()
+    try:
+        os.write(2, f"mipselect: error: {message}\n".encode())
+    finally:
+        os._exit(code)
+
+
+def _raise(number: int, _: FrameType | None) -> NoReturn:
+    RECEIVED[:] = [signal.Signals(number)]
+    raise KeyboardInterrupt
 
 
 FAILED = 1
@@ -137,11 +126,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not prepare():
         say("error: standard output is closed: there is nowhere to put the answer")
         return FAILED
-    with Interruptions(ends_process=ends_process) as interruptions:
+    with signals_handled(ends_process=ends_process):
         # Signals raise when the command, with NumPy and SciPy, is there too.
         from mipselect.cli.commands import run
 
-        codes.append(run(arguments, interruptions))
+        codes.append(run(arguments))
     return codes[-1]
 
 

@@ -23,7 +23,7 @@ from mipselect.cli import commands, output, start
 from mipselect.cli.commands import GROUP, OWN, known_commands, runs_of
 from mipselect.cli.declared import command, declared_of, options, required
 from mipselect.cli.progress import Watch
-from mipselect.cli.start import WORDS, Interruptions
+from mipselect.cli.start import WORDS, interruption, let_signals_raise, signals_handled
 from mipselect.problem.stored import load_problem, public_problem
 from mipselect.search.progress import Progress
 from tests.support.commandline import Run
@@ -189,14 +189,15 @@ def handlers() -> object:
 def test_signals_that_are_ignored_stay_ignored(handlers: object) -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    with Interruptions() as interruptions:
+    with signals_handled():
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
-        interruptions.raise_from_now_on()
+        let_signals_raise()
         os.kill(os.getpid(), signal.SIGHUP)
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGTERM)
-        assert interruptions.exit_code == 143
-        assert interruptions.message.startswith("terminated: nothing was released")
+        message, code = interruption()
+        assert code == 143
+        assert message.startswith("terminated: nothing was released")
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
