@@ -39,6 +39,7 @@ from mipselect.errors import (
     BoundViolated,
     ConditionNotMet,
     InvalidInput,
+    MipselectError,
     NotCertified,
     SolverFailure,
     about,
@@ -53,7 +54,6 @@ from mipselect.problem.problem import Problem
 from mipselect.problem.stored import StoredData
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors import BY_NAME
-from mipselect.selectors.all_features import AllFeaturesSelector
 from mipselect.selectors.base import PrivateSelector, RowsSelector, ScoreSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector, asked_sizes
 from mipselect.selectors.problem import ProblemSelector
@@ -137,8 +137,16 @@ class ReleasePlan(ABC):
         return random.SystemRandom() if self.seed is None else random.Random(self.seed)
 
     def recorded(self, problem: Problem, n: int | None) -> dict[str, Any]:
-        """Return what is recorded; raise `InvalidInput` for a problem that is not for the plan."""
-        check_sizes(self.method, problem.n_features, self.title)
+        """Return the public settings for the JSON object; null is what does not apply.
+
+        Raises
+        ------
+        InvalidInput
+            For a problem that is not for the plan.
+        """
+        if sizes := asked_sizes(self.method):
+            largest = f"{self.title}: the largest of --sizes"
+            checked_integer(sizes[-1], largest, 1, problem.n_features)
         if self.hides_n and "add-remove" not in problem.relations:
             which, has_both = "scores from blocks of rows", "--score loss with public bounds"
             if problem.score == "loss":
@@ -148,11 +156,29 @@ class ReleasePlan(ABC):
                 f"{self.title}: the guarantee of {which} is for replacing one row, and add-remove "
                 f"is asked for: {has_both} has both"
             )
+        method, known = self.method, None if self.hides_n else n
         with about(self.title):
-            report = settings_report(problem, self.method, None if self.hides_n else n)
+            asked = method.problem(problem)
+            public, sensitivity = asked.public(), None
+            if isinstance(method, ProblemSelector) and known is not None:
+                sensitivity = asked.sensitivity(known)
+            recorded = method.recorded(asked)
+        if "always" in public:
+            public["always_counts"] = method.looks_at_always
         if (units := problem.units) is not None and units.protected_unit != ROW:
-            report["unit_rule"] = units.unit_rule
-        return {**report, **self.settings}
+            public["unit_rule"] = units.unit_rule
+        return {
+            "n": known,
+            **public,
+            "number_of_supports": sum(
+                math.comb(asked.n_features, size) for size in sizes or [asked.support_size]
+            ),
+            "sensitivity": sensitivity,
+            **dict.fromkeys(METHOD_FIELDS),
+            **recorded,
+            "mipselect": version("mipselect"),
+            **self.settings,
+        }
 
     def deliver(self, source: ProblemSource, delivery: Delivery, *, dry_run: bool) -> None:
         """Say what would be drawn, or draw it; then deliver the report.
@@ -175,7 +201,7 @@ class ReleasePlan(ABC):
         doubts = self.doubts(known)
         notes = warnings(self.head, self.together, unit_of(problem), self.ledger, known, doubts)
         chance = None if known is None else self.method.chance_level(problem, known)
-        said = ["" if chance is None else chance.sentence, of_nothing(self.method, problem)]
+        said = [] if chance is None else [chance.sentence]
         if data is None:
             self._plan(problem, recorded, notes, delivery)
         else:
@@ -316,12 +342,6 @@ def default_method(ledger: Ledger | None) -> str:
     return "permute-and-flip"
 
 
-def check_sizes(method: PrivateSelector, p: int, title: str) -> None:
-    """Raise `InvalidInput` if `method` has sizes beyond the p features of what `title` names."""
-    if sizes := asked_sizes(method):
-        checked_integer(sizes[-1], f"{title}: the largest of --sizes", 1, p)
-
-
 def method_asked_for(name: str, epsilon: float, options: Mapping[str, Any]) -> PrivateSelector:
     """Make a method; raise `InvalidInput`, naming the option, for what is wrong or not its own."""
     checked_positive(epsilon, "--epsilon")
@@ -403,45 +423,32 @@ def without_numbers(method: PrivateSelector, spent: str) -> Iterator[None]:
     try:
         yield
     except SolverFailure:
-        raise SolverFailure(
-            f"the solver failed, so nothing was released and {spent}{details}"
-        ) from None
+        words = f"the solver failed, so nothing was released and {spent}{details}"
     except NotCertified:
+        words = (
+            f"not certified within the tolerance, so nothing was released and {spent}; allow more "
+            f"time or use another solver{details}"
+        )
         if isinstance(method, ExactDrawSelector):
-            raise NotCertified(
-                "no exact draw was made within the time limit, so nothing was released and "
-                f"{spent}; allow more time, a smaller ε or smaller sizes, or use another method",
-                bound=float("-inf"),
-            ) from None
-        raise NotCertified(
-            f"not certified within the tolerance, so nothing was released and {spent}; "
-            f"allow more time or use another solver{details}",
-            bound=float("-inf"),
-        ) from None
+            words = (
+                f"no exact draw was made within the time limit, so nothing was released and {spent}"
+                "; allow more time, a smaller ε or smaller sizes, or use another method"
+            )
     except BoundViolated:
-        raise BoundViolated(
+        words = (
             "a proven bound was wrong, which no data should bring about, so nothing was released "
             f"and {spent}: this is an error of mipselect; please report it"
-        ) from None
+        )
     except ConditionNotMet:
-        raise ConditionNotMet(
+        words = (
             "the data are not proven to meet the condition of the mechanism, so nothing was "
             "released; this refusal itself depends on the data, as a release would have, and no "
             "guarantee covers it; --test-epsilon with --delta never refuses for this reason, nor "
             f"do the other methods{details}"
-        ) from None
-
-
-def of_nothing(method: PrivateSelector, problem: Problem) -> str:
-    """Say so of a method that is paid for a draw of all p out of p features; "" of others."""
-    if asked_sizes(method) or isinstance(method, AllFeaturesSelector):
-        return ""
-    if problem.support_size < problem.n_features:
-        return ""
-    return (
-        f"all {problem.n_features:,} features are asked for, so the draw says nothing and costs ε: "
-        "ask for fewer, or let 'mipselect fit' make a model of them, at no draw"
-    )
+        )
+    else:
+        return
+    raise MipselectError(words)
 
 
 METHOD_FIELDS = (
@@ -451,41 +458,13 @@ METHOD_FIELDS = (
 """What methods here record; null of the others."""
 
 
-def settings_report(problem: Problem, method: PrivateSelector, n: int | None) -> dict[str, Any]:
-    """Return the public settings of a release for its JSON object; null is what does not apply.
-
-    Parameters
-    ----------
-    problem : Problem
-    method : PrivateSelector
-    n : int or None
-        The number of rows; None where it is private, or not known before a row is read.
-    """
-    asked, sizes = method.problem(problem), asked_sizes(method)
-    public = asked.public()
-    if "always" in public:
-        public["always_counts"] = method.looks_at_always
-    of_values = isinstance(method, ProblemSelector)
-    return {
-        "n": n,
-        **public,
-        "number_of_supports": sum(
-            math.comb(asked.n_features, size) for size in sizes or [asked.support_size]
-        ),
-        "sensitivity": asked.sensitivity(n) if of_values and n is not None else None,
-        **dict.fromkeys(METHOD_FIELDS),
-        **method.recorded(asked),
-        "mipselect": version("mipselect"),
-    }
-
-
 def unit_of(problem: Problem) -> str:
     """Return the unit that a guarantee is about: "row", or the field of the privacy unit."""
     return ROW if problem.units is None else problem.units.protected_unit
 
 
 def print_settings(console: Console, settings: Mapping[str, Any]) -> None:
-    """Print a `settings_report` in the words of `PUBLIC_FIELDS`, as a report does."""
+    """Print public settings in the words of `PUBLIC_FIELDS`, as a report does."""
     told = {name: settings[name] for name in PUBLIC_FIELDS if settings.get(name) is not None}
     if settings["sizes"] is not None:
         told["sizes"] = sizes_in_words(settings["sizes"])
