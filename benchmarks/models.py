@@ -25,7 +25,7 @@ from sklearn.metrics import log_loss, r2_score, roc_auc_score
 
 from benchmarks.declared import Record, benchmark
 from benchmarks.tables import DIABETES, NUMBERS, Table, made_up, mapped, table_named
-from mipselect.planning import Guesses, plan_fit
+from mipselect.planning import plan_fit
 from mipselect.regression import (
     ObjectivePerturbationClassifier,
     ObjectivePerturbationRegressor,
@@ -231,7 +231,7 @@ def plan_against_fit(
         **whole.question,
         rows=rows,
         epsilons=epsilons,
-        guesses=Guesses(effect=effect),
+        effect=effect,
         time_limit=time_limit,
     )
     for k, epsilon in enumerate(epsilons):

@@ -47,31 +47,6 @@ SIMULATION_PANEL = "Simulation"
 
 
 @options
-class GuessOptions:
-    """Guesses about the rows; see `Guesses`."""
-
-    PANEL = GUESSES_PANEL
-
-    effect: float = option(
-        "--effect",
-        "R² of the right columns together. In studies of behaviour 0.02 is small, 0.13 medium and "
-        "0.26 large; physical measurements often explain more.",
-        default=0.3,
-    )
-    correlation: float = option("--correlation", "Of any two fields, 0 to <1.", default=0.2)
-    missing: float = option(
-        "--missing",
-        "Share of missing values in fields that are not required.",
-        default=0.05,
-    )
-    target_rate: float | None = option(
-        "--target-rate",
-        "Of a target of two classes: the share of the second one, between 0 and 1.",
-        show_default="one half",
-    )
-
-
-@options
 class PlanArguments:
     """Arguments of `plan`."""
 
@@ -93,7 +68,19 @@ class PlanArguments:
         show_default="none",
     )
     question: SchemaOptions = group(SchemaOptions, without=("--no-intercept", "--unit-rule"))
-    guesses: GuessOptions = group(GuessOptions)
+    effect: float = option(
+        "--effect",
+        "R² of the right columns together. In studies of behaviour 0.02 is small, 0.13 medium and "
+        "0.26 large; physical measurements often explain more.",
+        default=0.3,
+        panel=GUESSES_PANEL,
+    )
+    target_rate: float | None = option(
+        "--target-rate",
+        "Of a target of two classes: the share of the second one, between 0 and 1.",
+        show_default="one half",
+        panel=GUESSES_PANEL,
+    )
     tables: int = option(
         "--tables",
         "Simulated tables at most; more take longer and say it more exactly.",
@@ -144,7 +131,7 @@ def plan(arguments: PlanArguments) -> None:
     to draw private ones. For other numbers of rows call it again.
     """
     from mipselect.planning.plans import plan_fit, plan_selection, range_advice
-    from mipselect.planning.simulation import MOST_TABLES, Guesses, Question
+    from mipselect.planning.simulation import MOST_TABLES, Question
     from mipselect.regression import (
         ObjectivePerturbationClassifier,
         ObjectivePerturbationRegressor,
@@ -164,7 +151,8 @@ def plan(arguments: PlanArguments) -> None:
         "target": target,
         "rows": arguments.rows,
         "epsilons": _numbers("--epsilon", arguments.epsilon),
-        "guesses": Guesses(**asdict(arguments.guesses)),
+        "effect": arguments.effect,
+        "target_rate": arguments.target_rate,
         "seed": arguments.seed,
         **arguments.question.keywords,
     }
@@ -223,7 +211,7 @@ def plan(arguments: PlanArguments) -> None:
         "relation": "replace-one",
         "blocks": [picked(one, "score", "block_rows", "partitions") for one in selection.blocks],
         "without_range": list(question.without_range),
-        "guesses": asdict(question.guesses),
+        "guesses": picked(question, "effect", "target_rate"),
         "tables": tables,
         "seed": question.seed,
         "chance_level": selection.chance_level,

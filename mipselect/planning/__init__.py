@@ -8,11 +8,10 @@ from mipselect.planning.plans import (
     plan_fit,
     plan_selection,
 )
-from mipselect.planning.simulation import Guesses, Question
+from mipselect.planning.simulation import Question
 
 __all__ = [
     "Found",
-    "Guesses",
     "ModelForecast",
     "ModelPlan",
     "Question",

@@ -385,7 +385,7 @@ def plan_fit(
         Seconds for all of it; one table is simulated in any case, unless a draw takes more than a
         minute, and longer than that.
     **question
-        target, rows, epsilons (of features and coefficients together), guesses, seed, always, never
+        target, rows, epsilons (of features and coefficients together), effect, seed, always, never
         and ranges: see `Question`.
 
     Returns

@@ -28,7 +28,6 @@ from mipselect.tables.public_map import Ranges, TableQuestion
 from mipselect.validation import (
     checked_epsilon,
     checked_integer,
-    checked_number,
     checked_share,
     listed,
     set_fields,
@@ -50,53 +49,16 @@ SPREAD_OF_INTEGERS = 1000.0
 """Standard deviation of an integer without a range: hardly any are equal."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Guesses:
-    """Assumptions about the rows; all of them stated, none of them from data.
+CORRELATION = 0.2
+"""Correlation of any two fields, as normal variables before they are cut into categories."""
 
-    Attributes
-    ----------
-    effect : float
-        R² of the columns that matter, together, before the target is clipped to its range;
-        between 0 and 1. Cohen (1988, section 9.2) calls 0.02 small, 0.13 medium, 0.26 large.
-    correlation : float
-        Correlation of any two fields, as normal variables before they are cut into categories; in
-        [0, 1).
-    missing : float
-        Share of missing values in each field that is not `required`; in [0, 1).
-    target_rate : float, optional
-        Share of the second of two classes, between 0 and 1; default one half.
-
-    Raises
-    ------
-    InvalidInput
-        Naming the guess that is out of its range.
-
-    Examples
-    --------
-    >>> from mipselect.planning import Guesses
-    >>> Guesses(effect=0.1).correlation
-    0.2
-    """
-
-    effect: float = 0.3
-    correlation: float = 0.2
-    missing: float = 0.05
-    target_rate: float | None = None
-
-    def __post_init__(self) -> None:
-        checked_share(self.effect, "effect", closed=True)
-        for what in ("correlation", "missing"):
-            checked_number(
-                getattr(self, what), what, "a number from 0 to below 1", lambda v: 0.0 <= v < 1.0
-            )
-        if self.target_rate is not None:
-            checked_share(self.target_rate, "target_rate", closed=False)
+MISSING = 0.05
+"""Share of missing values in each field that is not `required`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """A selection from a table of so many rows, as its schema and guesses describe it.
+    """A selection from a table of so many rows, as its schema and two guesses describe it.
 
     A simulated table has the fields that are used and no other. Each row is another person, and all
     count the same: a survey weight is not simulated. A feature that is made of other fields counts
@@ -110,7 +72,11 @@ class Question:
         n and s.
     epsilons : sequence of float
         Each counts once; rising.
-    guesses : Guesses
+    effect : float
+        A guess: R² of the columns that matter, together, before the target is clipped to its range;
+        between 0 and 1. Cohen (1988, section 9.2) calls 0.02 small, 0.13 medium, 0.26 large.
+    target_rate : float, optional
+        A guess: share of the second of two classes, between 0 and 1; default one half.
     seed : int
     always, never, ranges
         As for `Instance.from_table`.
@@ -134,7 +100,8 @@ class Question:
     rows: int
     support_size: int
     epsilons: Sequence[float] = (0.5, 1.0, 2.0)
-    guesses: Guesses = field(default_factory=Guesses)
+    effect: float = 0.3
+    target_rate: float | None = None
     seed: int = 0
     always: Sequence[str] = ()
     never: Sequence[str] = ()
@@ -164,10 +131,13 @@ class Question:
         if not epsilons:
             raise InvalidInput("epsilons must have at least one ε")
         set_fields(self, epsilons=epsilons, seed=checked_integer(self.seed, "seed", 0))
-        if self.guesses.target_rate is not None and self.public.target.classes is None:
-            raise InvalidInput(
-                f"target_rate is for a target of two classes, and {self.target!r} is none"
-            )
+        checked_share(self.effect, "effect", closed=True)
+        if self.target_rate is not None:
+            checked_share(self.target_rate, "target_rate", closed=False)
+            if self.public.target.classes is None:
+                raise InvalidInput(
+                    f"target_rate is for a target of two classes, and {self.target!r} is none"
+                )
         columns = len(self.public.columns)
         if checked_integer(self.rows, "rows", 2) * columns > MOST_ENTRIES:
             raise InvalidInput(
@@ -265,23 +235,23 @@ class Simulation:
 
     def table(self, number: int, rows: int) -> pa.Table:
         """Make a table in its own units; `number` and `rows` say which."""
-        guesses, public = self.question.guesses, self.question.public
+        question, public = self.question, self.question.public
         rng, strengths = self._rng(number, rows), self._strengths(number)
         common, signal = rng.standard_normal(rows), np.zeros(rows)
         columns: dict[str, pa.Array] = {}
         for j, encoder in enumerate(public.encoders):
             fresh, chance = rng.standard_normal(rows), rng.random(rows)
-            absent = chance < (0.0 if encoder.field.required else guesses.missing)
-            z = _mixed(common, fresh, guesses.correlation)
+            absent = chance < (0.0 if encoder.field.required else MISSING)
+            z = _mixed(common, fresh, CORRELATION)
             numbers = numbers_of(encoder, z)
             columns[encoder.field.name] = stored(encoder, numbers, absent)
             effect = _standardised(np.where(absent, 0.0, _effect(encoder, numbers, rng)))
             if j in strengths:
                 signal += strengths[j] * rng.choice([-1.0, 1.0]) * effect
-        latent = _mixed(_standardised(signal), rng.standard_normal(rows), guesses.effect)
+        latent = _mixed(_standardised(signal), rng.standard_normal(rows), question.effect)
         encoder, numbers = public.target.encoder, numbers_of(public.target.encoder, latent)
-        if guesses.target_rate is not None:
-            numbers = (latent > -ndtri(guesses.target_rate)).astype(np.float64)
+        if question.target_rate is not None:
+            numbers = (latent > -ndtri(question.target_rate)).astype(np.float64)
         columns[encoder.field.name] = stored(encoder, numbers, np.zeros(rows, dtype=bool))
         return pa.table(columns)
 

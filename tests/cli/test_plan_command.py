@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from mipselect.cli.plan import GuessOptions
-from mipselect.planning import Guesses, plan_fit, plan_selection
+from mipselect.planning import plan_fit, plan_selection
 from mipselect.regression import ObjectivePerturbationRegressor, SelectThenRegress
 from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import TableSchema
@@ -113,11 +112,10 @@ def test_what_has_no_time_left_is_named(run: Run, question: tuple[str | Path, ..
 
 def test_options_reach_the_plan(run: Run, question: tuple[str | Path, ...]) -> None:
     options = "--epsilon 3 --always x0 --never x1 --range y=2:8"
-    more = "--effect 0.5 --correlation 0 --missing 0.5"
-    report = run(*question, *options.split(), *more.split(), "--json").report
+    report = run(*question, *options.split(), "--effect", "0.5", "--json").report
     assert report["features"] == 3
     assert report["epsilons"] == [3.0]
-    assert report["guesses"] == asdict(Guesses(effect=0.5, correlation=0.0, missing=0.5))
+    assert report["guesses"] == {"effect": 0.5, "target_rate": None}
 
 
 def test_a_schema_without_ranges_is_enough(
@@ -185,7 +183,3 @@ def test_an_open_interval_is_null_in_the_report(run: Run, question: tuple[str | 
     asked = (*question, "--rows", "60", "--quality-share", "0.1", "--epsilon", "0.1")
     assert run(*asked, "--json").report["model"]["cells"][0]["quality"]["half_width"] is None
     assert "open (0%)" in run(*asked).out
-
-
-def test_guesses_of_the_command_are_those_of_python() -> None:
-    assert Guesses(**asdict(GuessOptions())) == Guesses()

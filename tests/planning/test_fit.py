@@ -12,7 +12,7 @@ from sklearn.metrics import r2_score, roc_auc_score
 
 from mipselect import Guarantee, Ledger
 from mipselect.errors import InvalidInput, NotCertified
-from mipselect.planning import Guesses, ModelPlan, Question, plan_fit, plans
+from mipselect.planning import ModelPlan, Question, plan_fit, plans
 from mipselect.planning.plans import RATIO, forecast, range_advice, scored_table
 from mipselect.planning.simulation import Simulation
 from mipselect.quality import Measure, Quality
@@ -54,12 +54,11 @@ def planned(fitted: Any = None, schema: TableSchema = NUMBERS, **more: Any) -> M
 
 
 def test_many_rows_reach_what_is_possible_and_few_do_not() -> None:
-    guesses = Guesses(effect=0.5)
-    many = planned(rows=40_000, guesses=guesses, epsilons=[2.0])
+    many = planned(rows=40_000, effect=0.5, epsilons=[2.0])
     assert (many.measure, many.level, many.tables) == ("R²", 0.0, 3)
     assert many.without_privacy == pytest.approx(0.5, abs=0.04)
     assert many.forecasts[0].expected == pytest.approx(0.5, abs=0.05)
-    few = planned(rows=50, guesses=guesses, epsilons=[0.5, 50.0], tables=6).forecasts
+    few = planned(rows=50, effect=0.5, epsilons=[0.5, 50.0], tables=6).forecasts
     assert few[0].expected < 0.15 < few[1].expected
     assert all(one.low <= one.expected <= one.high for one in few)
     assert {(one.half_width, one.above_chance) for one in few} == {(None, None)}
@@ -108,22 +107,25 @@ def test_a_simulated_model_is_one_of_fit(
 
 def test_people_and_two_classes_are_scored_by_auc() -> None:
     asked: dict[str, Any] = {"target": "ill", "epsilons": [4.0]}
-    plan = planned(model(LOGISTIC), PEOPLE, rows=20_000, guesses=Guesses(effect=0.5), **asked)
+    plan = planned(model(LOGISTIC), PEOPLE, rows=20_000, effect=0.5, **asked)
     assert (plan.measure, plan.level) == ("AUC", 0.5)
     assert plan.without_privacy is not None
     assert 0.75 < plan.forecasts[0].expected <= plan.without_privacy + 0.02
-    nothing = planned(model(LOGISTIC), PEOPLE, guesses=Guesses(effect=0.0), **asked, tables=8)
+    nothing = planned(model(LOGISTIC), PEOPLE, effect=0.0, **asked, tables=8)
     assert abs(nothing.forecasts[0].expected - 0.5) < 0.05
     # A regression of the classes is scored alike.
     sums = model(AdaSSPRegressor(delta=1e-5))
-    alike = planned(sums, PEOPLE, rows=20_000, guesses=Guesses(effect=0.5), **asked)
+    alike = planned(sums, PEOPLE, rows=20_000, effect=0.5, **asked)
     assert alike.forecasts[0].expected == pytest.approx(plan.forecasts[0].expected, abs=0.03)
 
 
 @pytest.mark.parametrize("of_classes", [False, True])
-def test_without_privacy_are_least_squares_on_the_right_fields(of_classes: bool) -> None:
+def test_without_privacy_are_least_squares_on_the_right_fields(
+    monkeypatch: pytest.MonkeyPatch, of_classes: bool
+) -> None:
+    monkeypatch.setattr("mipselect.planning.simulation.MISSING", 0.0)
     schema, target = (PEOPLE, "ill") if of_classes else (NUMBERS, "y")
-    asked = question(schema, target, rows=500, guesses=Guesses(missing=0.0, effect=0.7))
+    asked = question(schema, target, rows=500, effect=0.7)
     simulation = Simulation(asked, RATIO)
     found, _ = scored_table(model(LOGISTIC if of_classes else HUBER), simulation, 2, 60.0)
     frame = simulation.table(2, 2500).to_pandas()
@@ -147,7 +149,7 @@ def test_a_plan_is_the_same_every_time() -> None:
 
 def test_a_model_that_a_test_keeps_back_counts_as_the_mean() -> None:
     fitted = model(TukeyRegressor(delta=1e-6), 1, quality_share=0.5)
-    asked: dict[str, Any] = {"guesses": Guesses(effect=0.6), "tables": 4}
+    asked: dict[str, Any] = {"effect": 0.6, "tables": 4}
     (kept,) = planned(fitted, rows=60, epsilons=[0.5], **asked).forecasts
     assert (kept.expected, kept.unreleased, kept.half_width) == (0.0, 1.0, None)
     (some,) = planned(fitted, rows=20_000, epsilons=[8.0], **asked).forecasts

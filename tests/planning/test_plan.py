@@ -13,7 +13,7 @@ import pytest
 from mipselect import BlockScores, ExponentialMechanism, Instance, PermuteAndFlip
 from mipselect.errors import InvalidInput, NotCertified
 from mipselect.mechanisms.supports.exact import ExactDraws
-from mipselect.planning import Guesses, Question, SelectionPlan, plan_selection, plans
+from mipselect.planning import Question, SelectionPlan, plan_selection, plans
 from mipselect.planning.plans import Found, best_support, chance
 from mipselect.planning.simulation import Simulation, numbers_in_time
 from mipselect.problem.block_scores import BlockOptions
@@ -62,7 +62,14 @@ def question(schema: TableSchema, target: str, s: int = 2, **more: Any) -> Quest
 def simulation(
     schema: TableSchema, target: str, s: int = 2, seed: int = 7, ratio: float = 1.0, **guesses: Any
 ) -> Simulation:
-    return Simulation(question(schema, target, s, seed=seed, guesses=Guesses(**guesses)), ratio)
+    return Simulation(question(schema, target, s, seed=seed, **guesses), ratio)
+
+
+@pytest.fixture
+def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is missing, and fields are not correlated."""
+    monkeypatch.setattr("mipselect.planning.simulation.MISSING", 0.0)
+    monkeypatch.setattr("mipselect.planning.simulation.CORRELATION", 0.0)
 
 
 @pytest.mark.parametrize("target", ["smoker", "sex"])
@@ -76,13 +83,13 @@ def test_two_classes_are_as_frequent_as_was_guessed(target: str, rate: float | N
 
 def test_a_rate_is_for_two_classes() -> None:
     with pytest.raises(InvalidInput, match="target_rate is for a target of two classes"):
-        simulation(MIXED, "los", target_rate=0.1).table(0, 10)
+        simulation(MIXED, "los", target_rate=0.1)
     with pytest.raises(InvalidInput, match="target_rate must be"):
-        Guesses(target_rate=1.0)
+        simulation(MIXED, "smoker", target_rate=1.0)
 
 
 def test_a_simulated_table_has_the_ranges_categories_and_missing_shares() -> None:
-    table = simulation(MIXED, "los", missing=0.2).table(3, 4000)
+    table = simulation(MIXED, "los").table(3, 4000)
     frame = table.to_pandas()
     assert {*frame} == {"age", "sex", "bp", "smoker", "nyha", "icd", "one", "los"}
     assert frame["age"].dropna().between(18, 100).all()
@@ -94,14 +101,17 @@ def test_a_simulated_table_has_the_ranges_categories_and_missing_shares() -> Non
     assert frame["bp"].notna().all()
     assert frame["los"].notna().all()
     for name in ("age", "sex", "smoker", "icd"):
-        assert abs(frame[name].isna().mean() - 0.2) < 0.03
+        assert abs(frame[name].isna().mean() - 0.05) < 0.012
     assert abs(frame["los"].mean() - 30.0) < 0.5
     assert abs(frame["los"].std() - 7.5) < 0.3
 
 
 @pytest.mark.parametrize("effect", [0.0, 0.3, 1.0])
-def test_the_effect_is_r_squared_of_the_right_columns(effect: float) -> None:
-    made = simulation(NUMBERS, "y", effect=effect, missing=0.0, correlation=0.4)
+def test_the_effect_is_r_squared_of_the_right_columns(
+    monkeypatch: pytest.MonkeyPatch, plain: None, effect: float
+) -> None:
+    monkeypatch.setattr("mipselect.planning.simulation.CORRELATION", 0.4)
+    made = simulation(NUMBERS, "y", effect=effect)
     frame = made.table(5, 20_000).to_pandas()
     right = [f"x{j}" for j in made.right(5)]
     X = np.column_stack([np.ones(len(frame)), frame[right]])
@@ -110,10 +120,9 @@ def test_the_effect_is_r_squared_of_the_right_columns(effect: float) -> None:
     assert abs(np.corrcoef(frame["x0"], frame["x1"])[0, 1] - 0.4) < 0.03
 
 
-def test_effects_are_of_one_strength_or_each_weaker_than_the_one_before() -> None:
-    guesses = {"effect": 1.0, "missing": 0.0, "correlation": 0.0}
+def test_effects_are_of_one_strength_or_each_weaker_than_the_one_before(plain: None) -> None:
     for ratio in (1.0, 3.0):
-        made = simulation(NUMBERS, "y", 3, ratio=ratio, **guesses)
+        made = simulation(NUMBERS, "y", 3, ratio=ratio, effect=1.0)
         frame = made.table(5, 20_000).to_pandas()
         right = [f"x{j}" for j in made.right(5)]
         explained = sorted(_r_squared(frame, [name]) for name in right)
@@ -291,11 +300,11 @@ def test_people_have_one_row_each_and_their_column_is_no_field() -> None:
     assert "id" not in [field.name for field in question(MIXED, "los").table.schema.fields]
 
 
-def test_a_schema_without_ranges_is_enough() -> None:
-    plan = small_plan(WITHOUT_RANGES, "los", support_size=1, guesses=Guesses(effect=0.5))
+def test_a_schema_without_ranges_is_enough(plain: None) -> None:
+    plan = small_plan(WITHOUT_RANGES, "los", support_size=1, effect=0.5)
     assert plan.question.without_range == ("age", "bp", "los")
     assert plan.drawn[1].found > 0.8 > plan.chance_level
-    frame = simulation(WITHOUT_RANGES, "los", missing=0.0).table(0, 3000).to_pandas()
+    frame = simulation(WITHOUT_RANGES, "los").table(0, 3000).to_pandas()
     assert (frame["age"] % 1 == 0).all()
     assert frame["age"].nunique() > 1500
     assert abs(frame["bp"].std() - 1.0) < 0.05
@@ -362,7 +371,8 @@ def test_tables_are_begun_while_the_slowest_would_be_done_in_time(
         ({"epsilons": []}, "at least one"),
         ({"epsilons": [-1.0]}, "epsilons must be"),
         ({"tables": 0}, "tables must be"),
-        ({"guesses": Guesses(target_rate=0.5)}, "a target of two classes, and 'y' is none"),
+        ({"effect": 1.1}, "effect must be"),
+        ({"target_rate": 0.5}, "a target of two classes, and 'y' is none"),
         ({"always": ["z"]}, "no field 'z'"),
     ],
 )
@@ -374,9 +384,3 @@ def test_what_is_wrong_is_said(wrong: dict[str, Any], message: str) -> None:
 def test_what_is_of_ranges_needs_all_of_them() -> None:
     with pytest.raises(InvalidInput, match="ranges: a model needs those of bp, los too"):
         small_plan(WITHOUT_RANGES, "los", ranges={"age": (0.0, 99.0)})
-
-
-@pytest.mark.parametrize("wrong", [{"effect": 1.1}, {"correlation": 1.0}, {"missing": -0.1}])
-def test_guesses_are_checked(wrong: dict[str, float]) -> None:
-    with pytest.raises(InvalidInput, match=next(iter(wrong))):
-        Guesses(**wrong)
