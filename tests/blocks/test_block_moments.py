@@ -22,7 +22,6 @@ from mipselect.tables import TableSchema, instances
 from mipselect.tables.mapping import open_table, read_rows
 from mipselect.tables.moments import ONE, BlockColumns
 from mipselect.tables.public_map import TableQuestion
-from tests.support.block_pairs import SCHEMA, hostile_cells, table_of
 from tests.support.by_cvxpy import least
 from tests.support.designs import random_block_instance
 from tests.support.exact_audit import Data
@@ -222,22 +221,6 @@ def test_values_are_those_of_the_normalised_rows(rows: int, radius: float | None
         assert instance.objective(support) == pytest.approx(total / (2 * m), rel=1e-9)
 
 
-def test_two_rows_a_block_are_kendalls_correlation() -> None:
-    """Over all pairs of a few rows: the mean over many partitions is τ."""
-    from scipy.stats import kendalltau
-
-    rng = np.random.default_rng(4)
-    X, y = rng.standard_normal((10, 2)), rng.standard_normal(10)
-    instance = Instance.from_blocks(X, y, support_size=1, partitions=1024, partition_seed=0)
-    assert instance.data.moments is not None
-    tau = instance.data.moments.matrix[1:, 1:] / (5 * 1024 * ONE)
-    rows = np.column_stack([X, y])
-    for j in range(3):
-        for k in range(3):
-            wanted = kendalltau(rows[:, j], rows[:, k]).statistic
-            assert tau[j, k] == pytest.approx(wanted, abs=0.06)
-
-
 def money(n: int = 400, p: int = 7) -> tuple[np.ndarray, np.ndarray]:
     """Money: two of the columns say something, and all are skewed."""
     rng = np.random.default_rng(0)
@@ -307,27 +290,6 @@ def test_cells_of_hostile_designs(block: int) -> None:
             judged.check_sampler()
 
 
-def test_a_table_with_a_schema_needs_no_range() -> None:
-    cells = hostile_cells(np.random.default_rng(3), 200)
-    instance = Instance.from_table(
-        table_of(cells),
-        SCHEMA,
-        target="y",
-        support_size=2,
-        always=["sex"],
-        block_rows=3,
-        score="blocks",
-    )
-    assert instance.feature_names == ("ward", "dose", "stage")
-    assert not instance.layout.intercept
-    pool = top_supports(instance, instance.number_of_supports)
-    data = Data(instance)
-    assert pool.values == pytest.approx(np.sort(data.values), rel=1e-9)
-    public = instance.problem.public()
-    assert (public["score"], public["block_rows"], public["partitions"]) == ("blocks", 3, 16)
-    assert (public["x_bound"], public["y_bound"]) == (None, None)
-
-
 @pytest.mark.parametrize("b", [2, 3, 6])
 def test_tables_on_which_nothing_can_be_seen(b: int) -> None:
     """Constant columns, a constant target, one huge value: a law, and never an error."""
@@ -354,10 +316,7 @@ def test_what_needs_rows_or_units_says_so() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"block_rows": 1}, "block_rows"),
         ({"block_rows": 61}, "60 rows are no block of 61"),
-        ({"partitions": 0}, "partitions"),
-        ({"partition_seed": -1}, "partition_seed"),
         ({"ridge": -1.0}, "ridge"),
         ({"coef_bound": 0.0}, "coef_bound"),
         ({"support_size": 7}, "support_size"),

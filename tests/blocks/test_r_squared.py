@@ -16,7 +16,6 @@ from mipselect.blocks.partitions import (
     default_partitions,
 )
 from mipselect.blocks.r_squared import ListedFeatures, r_squared_counts
-from mipselect.errors import InvalidInput
 from tests.support.hostile_blocks import direct_counts, kernel, row_blocks
 
 N = 97
@@ -245,12 +244,3 @@ def test_the_rule_of_partitions_fits_its_time() -> None:
     assert [default_partitions(seconds) for seconds in (1e-6, 0.375, 0.6, 2.7, 1e6)] == [
         *(8, 8, 5, 1, 1)
     ]
-
-
-def test_settings_out_of_range_are_refused() -> None:
-    rows, features = numbers()
-    with pytest.raises(InvalidInput, match="block_rows must be an integer ≥ 5"):
-        r_squared.require_rows(settings(4), 2)
-    r_squared.require_rows(settings(5), 2)
-    with pytest.raises(InvalidInput, match="7 rows are no block of 8"):
-        r_squared_counts(rows[:7], features, settings(8))

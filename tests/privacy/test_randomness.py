@@ -341,16 +341,6 @@ def test_first_numbers_are_drawn_below_the_largest() -> None:
     assert [rising_index(C, Fixed(k)) for k in range(7)] == [0, 0, 1, 2, 2, 2, 2]
 
 
-def test_frequencies() -> None:
-    C = np.cumsum([0.5, 1e-3, 0.2, 0.0, 3.0])
-    source = random.Random(8)
-    seen = np.bincount([rising_index(C, source) for _ in range(20_000)], minlength=5)
-    assert seen[3] == 0
-    kept = [0, 1, 2, 4]
-    steps = np.diff(C, prepend=0.0)[kept]
-    assert chisquare(seen[kept], 20_000 * steps / C[-1]).pvalue > 1e-4
-
-
 @pytest.mark.parametrize("log", [0.0, -1e-18, -0.5, -499.0, -501.0, -744.0, -1e4, -1e6])
 def test_no_coin_is_too_rare_for_a_double(log: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """The probability is a product of normal doubles, each drawn exactly."""
