@@ -267,7 +267,7 @@ class FitPlan(ReleasePlan):
 
     def doubts(self, n: int | None) -> tuple[str, ...]:
         """See `ReleasePlan`."""
-        return self.drawn.doubts(n)
+        return (self.drawn.doubt(n),)
 
     @cached_property
     def fitted(self) -> tuple[Any, Measuring]:

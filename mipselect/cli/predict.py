@@ -18,7 +18,6 @@ from mipselect.errors import InvalidInput
 from mipselect.validation import checked_share, plain_digits, shown
 
 if TYPE_CHECKING:
-    from mipselect.arrays import FloatArray
     from mipselect.regression import ModelRelease
 
 EXAMPLES = """Examples:
@@ -85,8 +84,6 @@ def predict(arguments: PredictArguments) -> None:
     Predictions cost no budget, for the model is released. They are not private
     for the rows of DATA.
     """
-    import numpy as np
-
     data, output = arguments.table.data, arguments.output
     model = _checked_model(arguments)
     threshold = _threshold(arguments.threshold, model)
@@ -94,12 +91,8 @@ def predict(arguments: PredictArguments) -> None:
     assert table is not None
     if not model.private:
         say(f"warning: {SEEDED}")
-    parts: list[FloatArray] = [np.empty(0)]
-    with Spinner(f"reading {data}") as watch:
-        for part in model.decisions(arguments.table.source):
-            parts.append(part)
-            watch.tick(f"predicted {sum(map(len, parts)):,} rows of {data}")
-    decisions = np.concatenate(parts)
+    with Spinner(f"reading {data}"):
+        decisions = model.decision(arguments.table.source)
     predictions = model.predictions_of(decisions, threshold=threshold).tolist()
     note = NOT_COVERED if model.private else KEPT
     report = {

@@ -165,11 +165,6 @@ class PrivateLinearModel(ReleasedModel, PrivateDraw):
     """True if coefficients of a table cost less where a number keeps to a part of its range."""
 
     @property
-    def estimates_means(self) -> bool:
-        """True if predictions of numbers are means, and of 0 and 1 probabilities."""
-        return True
-
-    @property
     def noise_grows_with_target(self) -> bool:
         """True if they cost less where the target keeps to a part of its range, and none is cut."""
         return False

@@ -281,11 +281,6 @@ class ObjectivePerturbationRegressor(PrivateRegressor, _ObjectivePerturbation):
         return regression_loss(self.loss).bounds_slopes
 
     @property
-    def estimates_means(self) -> bool:
-        """True for the squared loss; Huber's goes by what most rows have."""
-        return not self._bounds_slopes
-
-    @property
     def noise_grows_with_target(self) -> bool:
         """True for Huber's loss whose κ follows the target, if the intercept says where it is."""
         plain = self.fit_intercept and self.coef_bound is None and self.row_bound is None

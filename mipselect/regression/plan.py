@@ -38,8 +38,7 @@ from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import asked_sizes
 from mipselect.selectors.problem import ProblemSelector
-from mipselect.tables.encoders import Encoder, places_of_columns, two_numbers
-from mipselect.tables.fields import as_two_classes
+from mipselect.tables.encoders import Encoder, places_of_columns
 from mipselect.tables.instances import ScoredTable, instance_of_table, layout_of_table
 from mipselect.tables.model_table import ModelTable
 from mipselect.tables.public_map import PublicMap, Ranges, TableQuestion
@@ -333,42 +332,27 @@ class TablePlan(Plan):
         """True if the model predicts classes."""
         return bool(is_classifier(self.regressor))
 
-    def doubts(self, n: int | None) -> tuple[str, ...]:
-        """Say why a model may be of little use, before a draw and from public numbers alone.
-
-        It may be for a target of two values by a loss without means, and for few rows.
+    def doubt(self, n: int | None) -> str:
+        """Say why a model of few rows may be of little use, before a draw; "" for many.
 
         Parameters
         ----------
         n : int or None
             Number of rows; None where it is private.
         """
-        told, target = list[str](), self.public.target
-        name, two = target.encoder.field.name, two_numbers(target.encoder)
-        what, chances = "", "take the logistic loss"
-        if target.classes is not None:
-            what = "has two classes"
-        elif two is not None:
-            what, chances = f"is a number here, {two[0]} or {two[1]}", as_two_classes(*two)
-        if what and not self.classifies and not self.regressor.estimates_means:
-            told.append(
-                f"{name} {what}, and Huber's loss goes by what most rows have, so that a model of "
-                f"it says little of a rare one: for probabilities {chances}, for differences of "
-                "shares take the squared loss"
-            )
         epsilon = float(self.regressor.epsilon)
         if n is None or not self.regressor.noise_grows_with_ranges:
-            return tuple(told)
-        if n * epsilon < LEAST_OF_A_MODEL:
-            constant = "the shares of the classes" if self.classifies else "the mean of the target"
-            rows = math.ceil(LEAST_OF_A_MODEL / epsilon)
-            enough = math.ceil(100.0 * self.promise.epsilon * rows / n) / 100.0
-            told.append(
-                f"{n:,} rows are few for a model at ε = {epsilon:g}. Where rows times ε are below "
-                f"{LEAST_OF_A_MODEL:g}, models of tables mostly predict worse than {constant}, "
-                f"unless ranges are tight: {rows:,} rows, or ε = {enough:g} in all, are the least"
-            )
-        return tuple(told)
+            return ""
+        if n * epsilon >= LEAST_OF_A_MODEL:
+            return ""
+        constant = "the shares of the classes" if self.classifies else "the mean of the target"
+        rows = math.ceil(LEAST_OF_A_MODEL / epsilon)
+        enough = math.ceil(100.0 * self.promise.epsilon * rows / n) / 100.0
+        return (
+            f"{n:,} rows are few for a model at ε = {epsilon:g}. Where rows times ε are below "
+            f"{LEAST_OF_A_MODEL:g}, models of tables mostly predict worse than {constant}, "
+            f"unless ranges are tight: {rows:,} rows, or ε = {enough:g} in all, are the least"
+        )
 
     @property
     def model_promise(self) -> Guarantee:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -198,7 +198,9 @@ class ModelRelease(Release):
         """
         if self.table is None or _holds_columns(X):
             return self._of_columns(X)
-        return np.concatenate([np.empty(0), *self.decisions(X)])
+        self._released()
+        parts = map(self._of_columns, mapped_batches(X, self.table.public))
+        return np.concatenate([np.empty(0), *parts])
 
     def _of_columns(self, X: Any) -> FloatArray:
         """Compute the linear predictor of the columns of the model."""
@@ -297,18 +299,6 @@ class ModelRelease(Release):
         tell about the rows of X.
         """
         return self.predictions_of(self.decision(X), threshold=threshold)
-
-    def decisions(self, source: Any) -> Iterator[FloatArray]:
-        """Yield the linear predictors of the rows of a table, some at a time; see `decision`.
-
-        Parameters
-        ----------
-        source : path or table
-        """
-        if self.table is None:
-            raise InvalidInput("this is no model of a table; `predict` takes its columns")
-        self._released()
-        return map(self._of_columns, mapped_batches(source, self.table.public))
 
     def predictions_of(
         self, decisions: FloatArray, *, threshold: float = 0.5

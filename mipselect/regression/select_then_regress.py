@@ -244,7 +244,7 @@ class SelectThenRegress(NumberPredictor):
         n = scored.n if plan.regressor.relation == "replace-one" else None
         if n is not None:
             plan.method.warn_near_chance(scored.problem, n)
-        for told in plan.doubts(n):
+        if told := plan.doubt(n):
             warn_of_little_use(told)
         model_of, selection = plan.model_of(table, scored), plan.law(scored, sources[0])
         release = measuring(plan.draw(selection, model_of, self.ledger, sources, private=private))

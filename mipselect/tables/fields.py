@@ -192,11 +192,6 @@ def outward(low: float, high: float) -> tuple[float, float]:
     return float(np.floor(low)), float(np.ceil(high))
 
 
-def as_two_classes(first: int, second: int) -> str:
-    """Say how a schema has the two values of such a range as classes."""
-    return f'write "categories": [{first}, {second}] into the schema in place of the range'
-
-
 def field_of(content: Mapping[str, Any], missing: tuple[str, ...], where: str) -> Field:
     """Make a field of its JSON object, whose shape is known to be right.
 

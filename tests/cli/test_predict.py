@@ -119,10 +119,9 @@ def test_an_interrupt_writes_nothing(
     before = sorted(os.listdir(model.parent))
 
     def interrupted(*_: Any) -> Any:
-        yield np.zeros(3)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(ModelRelease, "decisions", interrupted)
+    monkeypatch.setattr(ModelRelease, "decision", interrupted)
     for more in ((), ("--json",), ("--output", output, "--replace")):
         run("predict", model, data, *more).failed_with(130, "interrupted: nothing was released")
     assert output.read_text() == "kept"

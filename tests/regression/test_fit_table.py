@@ -400,10 +400,6 @@ def test_files_are_written_and_read_again(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
     with pytest.raises(InvalidInput, match="no such file"):
         ModelRelease.load(tmp_path / "none.json")
-    adassp = AdaSSPRegressor(x_bound=1.0, y_bound=1.0, delta=1e-6)
-    of_arrays = pair(KendallSelector(1, **REPLACE), adassp).fit(np.ones((9, 2)), np.ones(9))
-    with pytest.raises(InvalidInput, match="no model of a table"):
-        list(of_arrays.release_.decisions(patients(3)))
 
 
 def test_the_promise_is_known_before_a_row_is_read_and_is_that_of_the_draw() -> None:

@@ -18,7 +18,7 @@ import pytest
 from sklearn.base import clone
 
 from mipselect import Ledger
-from mipselect.errors import BudgetExceeded, InvalidInput, UsefulnessWarning
+from mipselect.errors import BudgetExceeded, InvalidInput
 from mipselect.mechanisms import NoisyMax
 from mipselect.mechanisms.scores.noisy_max import permute_and_flip_log_probability
 from mipselect.privacy.decimals import exact
@@ -26,7 +26,6 @@ from mipselect.privacy.guarantee import Guarantee
 from mipselect.regression import (
     AdaSSPRegressor,
     ModelRelease,
-    ObjectivePerturbationClassifier,
     ObjectivePerturbationRegressor,
     SelectThenRegress,
     ranges,
@@ -763,36 +762,7 @@ def test_curves_of_whole_numbers(
     assert other.whole_ends(low, high) == (low, high)
 
 
-def test_a_target_of_two_numbers_is_doubted_before_it_is_paid() -> None:
-    ledger = Ledger(epsilon=4)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", UsefulnessWarning)
-        with pytest.raises(UsefulnessWarning, match=r'"categories": \[0, 1\]'):
-            fitted_of_whole(schema(), "dead", "days", ledger=ledger)
-    assert ledger.spent.epsilon == 0.0
-
-
-def test_two_classes_are_doubted_of_hubers_loss_alone() -> None:
-    classes = schema(constraints={}, categories=[0, 1])
-    with pytest.warns(UsefulnessWarning, match="two classes"):
-        model = fitted_of_whole(classes, "dead", "days")
+def test_two_classes_by_hubers_loss_have_a_score() -> None:
+    model = fitted_of_whole(schema(constraints={}, categories=[0, 1]), "dead", "days")
     assert "below 0 for 0 and above 0 for 1" in str(model.release_)
     assert "in units of the target" not in str(model.release_)
-
-
-@pytest.mark.parametrize(
-    "regressor",
-    [
-        ObjectivePerturbationRegressor(loss="squared"),
-        ObjectivePerturbationClassifier(),
-        AdaSSPRegressor(delta=1e-6),
-    ],
-    ids=["squared", "classifier", "AdaSSP"],
-)
-def test_nothing_is_said_of_means_and_probabilities(regressor: Any) -> None:
-    classes = isinstance(regressor, ObjectivePerturbationClassifier)
-    known = schema(constraints={}, categories=[0, 1]) if classes else schema()
-    model = SelectThenRegress(PermuteAndFlipSelector(1), regressor, epsilon=4)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", UsefulnessWarning)
-        model.fit_table(table_of_whole(), known, target="dead", never=["days"])
