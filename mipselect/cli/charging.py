@@ -16,23 +16,15 @@ from mipselect import privacy
 from mipselect.cli.output import Delivery, Interrupted, line
 from mipselect.cli.start import let_signals_raise, say
 from mipselect.privacy.guarantee import ROW, Guarantee, amount, checked_relation, is_row
-from mipselect.privacy.public_fields import public_under
-from mipselect.validation import listed, sizes_in_words
+from mipselect.privacy.public_fields import public_settings
+from mipselect.validation import listed
 
 if TYPE_CHECKING:  # A command without a ledger imports none.
     from mipselect.privacy import Ledger
     from mipselect.tables.schema import TableSchema
 
-NOTED = (
-    "command",
-    "instance",
-    "data",
-    "schema",
-    "target",
-    *public_under("add-remove"),
-    "mipselect",
-)
-"""Settings that a ledger notes, by the keys of a report: never what tells n."""
+NOTED = ("command", "instance", "data", "schema", "target", "mipselect")
+"""What a ledger notes besides public settings, by the keys of a report."""
 
 NOTHING_REMEMBERS = (
     "No --ledger was given: nothing remembers this release, and further ones add to it."
@@ -104,13 +96,12 @@ def table_named(asked: Mapping[str, Any]) -> str:
 def noted(asked: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a ledger notes of a report of a question: what is public and short, never n."""
     told = {key: asked[key] for key in NOTED if asked.get(key) is not None}
+    told |= public_settings(asked, hides_n=True)
     if "schema" in told:
         told["schema_sha256"] = sha256(Path(told["schema"]).read_bytes()).hexdigest()
     for key in ("data", "schema"):
         if key in told:
             told[key] = Path(told[key]).name
-    if asked.get("sizes") is not None:
-        told["sizes"] = sizes_in_words(asked["sizes"])
     if asked.get("features") is not None:
         told["features_sha256"] = sha256(json.dumps(asked["features"]).encode()).hexdigest()
     return told

@@ -13,7 +13,7 @@ from mipselect.errors import InvalidInput, MipselectError
 from mipselect.json_objects import faults, parsed
 from mipselect.privacy import Guarantee, Release
 from mipselect.privacy.guarantee import ROW
-from mipselect.privacy.public_fields import PUBLIC_FIELDS, public_under
+from mipselect.privacy.public_fields import public_settings
 from mipselect.quality import Quality
 from mipselect.reports.release_report import of_object
 from mipselect.reports.released import LedgerNote, ReportedRelease, field_words, titles_in_words
@@ -24,7 +24,6 @@ from mipselect.validation import (
     checked_name,
     checked_number,
     shown,
-    sizes_in_words,
 )
 
 if TYPE_CHECKING:
@@ -208,33 +207,20 @@ def _file_name(report: Mapping[str, Any], key: str) -> str:
 
 def _settings(report: Mapping[str, Any], relation: str) -> dict[str, Any]:
     """Read the public settings; those that tell the number of rows only where it is public."""
-    read = {
-        name: _checked(report[name], name) for name in PUBLIC_FIELDS if report.get(name) is not None
-    }
-    found: dict[str, Any] = {key: read[key] for key in public_under(relation) if key in read}
-    if (sizes := report.get("sizes")) is not None:
-        if not sizes:
-            raise InvalidInput("sizes must be None or a list of sizes, got none")
-        found["sizes"] = sizes_in_words([checked_integer(size, "a size", 1) for size in sizes])
+    told = public_settings(report, hides_n=relation != "replace-one")
     if checked_flag(report.get("intercept", False), "intercept"):
-        found["intercept"] = "yes"
-    if (solver := report.get("solver")) is not None:
-        found["solver"] = checked_name(f"{solver['name']} {solver['version']}", "the solver")
-    return found
+        told["intercept"] = "yes"
+    return {name: _checked(value, name) for name, value in told.items()}
 
 
-def _checked(value: Any, name: str) -> int | float | str | tuple[float, ...]:
+def _checked(value: Any, name: str) -> str | float | tuple[float, ...]:
     """Return a public setting that was read; raise `InvalidInput` if it is of another kind."""
-    kind = PUBLIC_FIELDS[name].kind
-    if kind is int:
-        return checked_integer(value, name, 0)
-    if kind is str:
+    if isinstance(value, str):
         return checked_name(value, name)
-    numbers = [
-        checked_number(each, name, "a finite number", lambda v: abs(v) <= 1e300)
-        for each in (value if isinstance(value, list) and value else [value])
-    ]
-    return tuple(numbers) if isinstance(value, list) else numbers[0]
+    for number in value if isinstance(value, list) and value else [value]:
+        checked_number(number, name, "a text or a finite number", lambda v: abs(v) <= 1e300)
+    found: float | tuple[float, ...] = tuple(value) if isinstance(value, list) else value
+    return found
 
 
 def _names(report: Mapping[str, Any], key: str, what: str) -> tuple[str, ...]:

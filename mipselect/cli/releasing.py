@@ -49,7 +49,7 @@ from mipselect.mechanisms.base import Mechanism
 from mipselect.parameters import parameters_of
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.guarantee import ROW, amount
-from mipselect.privacy.public_fields import PUBLIC_FIELDS, in_words
+from mipselect.privacy.public_fields import in_words, public_settings
 from mipselect.problem.problem import Problem
 from mipselect.problem.stored import StoredData
 from mipselect.search.progress import ProgressCallback
@@ -58,7 +58,7 @@ from mipselect.selectors.base import PrivateSelector, RowsSelector, ScoreSelecto
 from mipselect.selectors.exact_draws import ExactDrawSelector, asked_sizes
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.public_map import people_in_words
-from mipselect.validation import checked_integer, checked_positive, listed, sizes_in_words
+from mipselect.validation import checked_integer, checked_positive, listed
 
 if TYPE_CHECKING:
     from mipselect.cli.inputs import ProblemSource
@@ -465,12 +465,8 @@ def unit_of(problem: Problem) -> str:
 
 def print_settings(console: Console, settings: Mapping[str, Any]) -> None:
     """Print public settings in the words of `PUBLIC_FIELDS`, as a report does."""
-    told = {name: settings[name] for name in PUBLIC_FIELDS if settings.get(name) is not None}
-    if settings["sizes"] is not None:
-        told["sizes"] = sizes_in_words(settings["sizes"])
-    if (solver := settings["solver"]) is not None:
-        told["solver"] = f"{solver['name']} {solver['version']}"
-    line(console, f"Settings: {'; '.join(in_words(*each) for each in told.items())}")
+    told = public_settings(settings, hides_n=False).items()
+    line(console, f"Settings: {'; '.join(in_words(*each) for each in told)}")
     if "unit_rule" in settings:
         line(
             console, f"People: {people_in_words(settings['protected_unit'], settings['unit_rule'])}"

@@ -387,12 +387,12 @@ WRONG_RELEASES: list[tuple[str, dict[str, Any], str]] = [
     ("quality", {"guarantee": CHEAP}, "contradict each other"),
     ("quality", {"quality.measures.0": {"name": "R²"}}, "quality.measures[0] lacks"),
     ("fields", {"titles": [1]}, "titles must be"),
-    ("fields", {"sizes": []}, "sizes must be"),
+    ("fields", {"sizes": [{}, 1]}, "fields.json: "),
     ("fields", {"releases": []}, "must have one draw"),
     ("fields", {"releases": 5}, "fields.json: "),
     ("fields", {"method": 5}, "method"),
     ("fields", {"method": "a\nb"}, "method"),
-    ("fields", {"n": "many"}, "n must be"),
+    ("fields", {"n": {}}, "n must be"),
     ("fields", {"ridge": 1e999}, "not valid JSON"),
 ]
 
