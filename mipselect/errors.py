@@ -247,11 +247,9 @@ def about(what: str) -> Iterator[None]:
 
 
 @contextmanager
-def advised(advice: str, *where: str) -> Iterator[None]:
-    """Put advice behind a message about bad input; if `where` is given, if it has one of these."""
+def advised(advice: str) -> Iterator[None]:
+    """Put advice behind a message about bad input."""
     try:
         yield
     except InvalidInput as error:
-        if where and not any(words in str(error) for words in where):
-            raise
         raise InvalidInput(f"{error}; {advice}") from None

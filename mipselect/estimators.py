@@ -104,12 +104,9 @@ class ScikitEstimator:
 
 
 SCHEMA_READS_IT = (
-    "an estimator takes columns of numbers. A schema says which categories and ranges a table has "
-    "(TableSchema.skeleton begins one): SelectThenRegress.fit_table and Instance.from_table read "
-    "the table by it as it is"
+    "with a schema, which says what categories and ranges a table has (TableSchema.skeleton begins "
+    "one), SelectThenRegress.fit_table and Instance.from_table read the table as it is"
 )
-
-SCHEMA_TAKES_IT = "SelectThenRegress.fit_table and Instance.from_table take the table as it is"
 
 WEIGHTS = (
     ": all rows count the same. Survey weights are a field of a schema, with a public maximum, for "
@@ -307,11 +304,7 @@ def refuse_what_is_no_number(X: Any, y: Any = None) -> None:
         shape = () if hasattr(X, "toarray") else np.shape(X)
     except ValueError:  # Its rows have several lengths.
         shape = ()
-    with (
-        advised(SCHEMA_TAKES_IT, MISSING),
-        advised(SCHEMA_READS_IT, "text", "is of type", "holds nothing"),
-        advised(MISSING, "<NA>"),
-    ):
+    with advised(SCHEMA_READS_IT):
         if len(shape) == 2 and 0 not in shape:
             numeric_matrix(X)
         if y is not None:
@@ -320,7 +313,7 @@ def refuse_what_is_no_number(X: Any, y: Any = None) -> None:
 
 def _require_all_there(target: Any) -> None:
     """Raise `InvalidInput` unless every entry of y is a finite number or the name of a class."""
-    with advised(f"{SCHEMA_TAKES_IT}; {LEAVE_OUT}", MISSING):
+    with advised(f"{SCHEMA_READS_IT}; {LEAVE_OUT}"):
         if target.dtype.kind in "biuf":
             numeric_vector(target)
         elif any(value is None or value != value for value in target):

@@ -280,6 +280,8 @@ def _refuse(
             row, *rest = (int(i) for i in np.unravel_index(k, array.shape))
             at = _place((row, *(j + first_column for j in rest)), names)
             why = f"; {DATES}" if isinstance(value, DATE_TYPES) else ""
+            if _kind(value) == "<NA>":
+                why = f"; {MISSING}"
             if isinstance(value, str):
                 classes = "" if array.ndim > 1 else ", and two classes may be given as 0 and 1"
                 why = f"; a table with texts needs a schema{classes}"
