@@ -200,10 +200,35 @@ def laid_out(
     if column_names is None:
         column_names = [f"x{j}" for j in range(n_columns)]
     names = checked_feature_names(column_names, n_columns)
-    columns = _FreeColumns(names)
+    place, taken = {name: j for j, name in enumerate(names)}, dict[int, str]()
+
+    def take(given: Columns, what: str) -> tuple[int, ...]:
+        entries = _entries(given)
+        if not entries:
+            raise InvalidInput(f"{what} has no columns")
+        found = tuple(_column(entry, what, place, len(names)) for entry in entries)
+        for j in found:
+            if j in taken:
+                raise InvalidInput(f"column {j} ({names[j]}) is in {taken[j]} and in {what}")
+            taken[j] = what
+        return found
+
     fixed = () if always is None else _entries(always)
-    constant = tuple(columns.take(part, f"always[{k}]") for k, part in enumerate(fixed))
-    chosen = _chosen(groups, columns)
+    constant = tuple(take(part, f"always[{k}]") for k, part in enumerate(fixed))
+    if groups is None:
+        chosen = tuple((j,) for j in range(len(names)) if j not in taken)
+    else:
+        given = _entries(groups.values() if isinstance(groups, Mapping) else groups)
+        chosen = tuple(take(group, f"groups[{k}]") for k, group in enumerate(given))
+        if left := [j for j in range(len(names)) if j not in taken]:
+            raise InvalidInput(
+                f"column {left[0]} ({names[left[0]]}) is in no group and not in always; add it, or "
+                f"leave it out of X{f' ({len(left)} such columns)' if len(left) > 1 else ''}"
+            )
+    if not chosen:
+        raise InvalidInput(
+            "all columns are always in, or in no group: there is nothing to choose from"
+        )
     if isinstance(groups, Mapping):
         feature_names = checked_names(list(groups))
     else:
@@ -218,52 +243,6 @@ def laid_out(
         limits,
         None if limits is None else float(limits.max()),
     )
-
-
-class _FreeColumns:
-    """Columns that are in no feature yet, and not always in."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        self.names = names
-        self._place = {name: j for j, name in enumerate(names)}
-        self._taken: dict[int, str] = {}
-
-    def take(self, given: Columns, what: str) -> tuple[int, ...]:
-        """Return the columns of `what`; raise `InvalidInput` for one that is taken already."""
-        entries = _entries(given)
-        if not entries:
-            raise InvalidInput(f"{what} has no columns")
-        found = tuple(_column(entry, what, self._place, len(self.names)) for entry in entries)
-        for j in found:
-            if j in self._taken:
-                raise InvalidInput(
-                    f"column {j} ({self.names[j]}) is in {self._taken[j]} and in {what}"
-                )
-            self._taken[j] = what
-        return found
-
-    @property
-    def left(self) -> list[int]:
-        """Those that nothing has taken."""
-        return [j for j in range(len(self.names)) if j not in self._taken]
-
-
-def _chosen(groups: Groups, columns: _FreeColumns) -> tuple[tuple[int, ...], ...]:
-    """Return the columns of each feature: by default every one that is left."""
-    if groups is None:
-        if not columns.left:
-            raise InvalidInput("all columns are always in: there is nothing to choose from")
-        return tuple((j,) for j in columns.left)
-    given = _entries(groups.values() if isinstance(groups, Mapping) else groups)
-    chosen = tuple(columns.take(group, f"groups[{k}]") for k, group in enumerate(given))
-    if not chosen:
-        raise InvalidInput("groups has no group: there is nothing to choose from")
-    if left := columns.left:
-        raise InvalidInput(
-            f"column {left[0]} ({columns.names[left[0]]}) is in no group and not in always; add "
-            f"it, or leave it out of X{f' ({len(left)} such columns)' if len(left) > 1 else ''}"
-        )
-    return chosen
 
 
 def _entries(given: Any) -> list[Any]:
