@@ -215,6 +215,7 @@ def laid_out(
 
     fixed = () if always is None else _entries(always)
     constant = tuple(take(part, f"always[{k}]") for k, part in enumerate(fixed))
+    chosen: tuple[tuple[int, ...], ...]
     if groups is None:
         chosen = tuple((j,) for j in range(len(names)) if j not in taken)
     else:
