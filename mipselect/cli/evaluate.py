@@ -14,7 +14,7 @@ from mipselect.cli.options import PRIVACY_PANEL, ChargeOptions, stated
 from mipselect.cli.output import NOT_PRIVATE, Delivery, banner, check_output, heading, line
 from mipselect.cli.progress import Spinner
 from mipselect.cli.start import say
-from mipselect.cli.table_options import TABLE, TableArgument
+from mipselect.cli.table_options import TABLE, SchemaOptions, TableArgument
 from mipselect.errors import about
 from mipselect.json_objects import read_json
 from mipselect.privacy.guarantee import ROW, Guarantee
@@ -58,11 +58,8 @@ class EvaluateArguments:
         metavar="FILE",
         show_default="one row is one person",
     )
-    unit_rule: str = option(
-        "--unit-rule",
-        "What becomes of several rows of one person, where the schema names csvw-eo:privacyUnit.",
-        metavar="first|last|mean",
-        default="first",
+    question: SchemaOptions = group(
+        SchemaOptions, without=("--always", "--never", "--range", "--no-intercept")
     )
     charge: ChargeOptions = group(ChargeOptions)
     delivery: Delivery = group(Delivery)
@@ -94,6 +91,7 @@ def evaluate(arguments: EvaluateArguments) -> None:
         target = measurable_table(model).target
     schema = None if arguments.schema is None else TableSchema.read(arguments.schema)
     source, name = table.source, Path(table.data).name
+    unit_rule = arguments.question.unit_rule or "first"
     ledger = opened(charge.ledger)
     relation = relation_of(ledger, charge.relation)
     read = [arguments.model, Path(table.data), *filter(None, [charge.ledger, arguments.schema])]
@@ -105,7 +103,7 @@ def evaluate(arguments: EvaluateArguments) -> None:
         **table.head,
         "target": target,
         **({} if schema is None else {"schema": str(arguments.schema)}),
-        **({} if unit == ROW else {"unit_rule": arguments.unit_rule}),
+        **({} if unit == ROW else {"unit_rule": unit_rule}),
         **stated(weight=None if schema is None else schema.weight_name),
         "mipselect": version("mipselect"),
     }
@@ -122,7 +120,7 @@ def evaluate(arguments: EvaluateArguments) -> None:
                 epsilon=arguments.epsilon,
                 schema=schema,
                 relation=relation,
-                unit_rule=arguments.unit_rule,
+                unit_rule=unit_rule,
                 ledger=paying,
                 random_state=charge.seed,
             )
@@ -137,7 +135,7 @@ def evaluate(arguments: EvaluateArguments) -> None:
             for text in (*quality.lines, f"Guarantee: {guarantee.of_unit(unit)}."):
                 line(console, text)
             if unit != ROW:
-                line(console, f"{people_in_words(unit, arguments.unit_rule)}.")
+                line(console, f"{people_in_words(unit, unit_rule)}.")
 
         report = {
             "private": guarantee.private,

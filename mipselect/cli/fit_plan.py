@@ -341,12 +341,6 @@ class FitPlan(ReleasePlan):
             heading(console, f"{self.title}: {kind}")
             for text in summary_text(model, LEVEL).splitlines():
                 line(console, text)
-            for drawn in model.drawn_ranges:
-                line(
-                    console,
-                    f"Range of {drawn['field']}: {drawn['minimum']:g} to {drawn['maximum']:g}, "
-                    f"private, drawn with ε = {drawn['epsilon']:.6g}.",
-                )
             for text in self.cost:
                 line(console, text)
 

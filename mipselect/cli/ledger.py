@@ -15,7 +15,7 @@ from mipselect.cli.declared import argument, command, group, option, options
 from mipselect.cli.output import NO_FILE, Delivery, check_output, heading, line, picked, print_table
 from mipselect.errors import InvalidInput, LedgerBroken
 from mipselect.privacy.guarantee import Guarantee, amount, checked_relation
-from mipselect.validation import checked_share, listed
+from mipselect.validation import checked_share
 
 if TYPE_CHECKING:  # --help imports no ledger.
     from mipselect.privacy import Ledger, LedgerEntry, Statement
@@ -137,8 +137,6 @@ def show(arguments: ShowArguments) -> None:
     entries = ledger.entries
     found = privacy.statements(entries, at, ledger.currency) if entries else ()
     spent, remaining = ledger.spent, ledger.remaining
-    names = (table_named(entry.asked or {}) for entry in entries)
-    tables = [name for name in dict.fromkeys(names) if name]
     report: dict[str, Any] = {
         "command": "ledger show",
         "sensitive": bool(entries),
@@ -154,20 +152,12 @@ def show(arguments: ShowArguments) -> None:
             }
             for k, entry in enumerate(entries, start=1)
         ],
-        "tables": tables,
         "together": [asdict(statement) for statement in found],
     }
 
     def render(console: Console) -> None:
         heading(console, f"{file.name}: a budget of {_budget(ledger)}")
         _print_entries(console, entries)
-        if len(tables := report["tables"]) > 1:
-            line(
-                console,
-                f"The entries are about {len(tables)} different tables ({listed(tables)}). The sum "
-                "is for somebody who is in all of them. If nobody is in two, a ledger for each "
-                "spends less.",
-            )
         console.print(f"Spent: {spent}.", markup=False)
         console.print(f"Left: {_left(ledger, remaining)}.", markup=False)
         if found:
@@ -257,15 +247,13 @@ def _left(ledger: Ledger, remaining: Guarantee) -> str:
 def _print_entries(console: Console, entries: Sequence[LedgerEntry]) -> None:
     """Print what was charged, a line each, with its row of the file."""
     titles = ("row", "time (UTC)", "what", "table", "target", "ε", "δ", "ρ", "remark")
-    rows, latest = [], ""
+    rows = []
     for entry in entries:
-        late = " (the clock went back)" if entry.time < latest else ""
-        latest = max(latest, entry.time)
         guarantee, rho, asked = entry.guarantee, entry.guarantee.concentrated, entry.asked or {}
         number, epsilon = str(entry.row), f"{guarantee.epsilon:.15g}"
         delta, rho_told = f"{guarantee.delta:.15g}", None if rho is None else f"{rho:.6g}"
         remark = None if guarantee.private else "seeded: no guarantee"
-        what = (entry.time + late, entry.what, table_named(asked), asked.get("target"))
+        what = (entry.time, entry.what, table_named(asked), asked.get("target"))
         rows.append((number, *what, epsilon, delta, rho_told, remark))
     print_table(console, titles, rows, left=[title for title in titles if title not in "εδρ"])
 

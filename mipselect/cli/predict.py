@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rich.console import Console
+
 from mipselect.cli.declared import argument, command, group, option, options
-from mipselect.cli.output import Delivery, check_output, delivering, write_whole
+from mipselect.cli.output import Delivery, check_output
 from mipselect.cli.progress import Spinner
 from mipselect.cli.start import say
 from mipselect.cli.table_options import TABLE, TableArgument
@@ -44,12 +45,6 @@ class PredictArguments:
             "need not be there."
         },
     )
-    output: Path | None = option(
-        "--output",
-        "Receives the predictions, whole or not at all, readable by you only.",
-        metavar="FILE.csv",
-        show_default="standard output",
-    )
     probability: bool = option(
         "--probability",
         "Refuse a model that has no probabilities; one that has gives them anyhow, as a second "
@@ -63,7 +58,14 @@ class PredictArguments:
         default=str(HALF),
         metavar=f"P|{MATCHING}",
     )
-    delivery: Delivery = group(Delivery, without=("--output",))
+    delivery: Delivery = group(
+        Delivery,
+        help={
+            "--output": "FILE.csv receives the predictions, whole or not at all, readable by you "
+            "only."
+        },
+        show_default={"--output": "standard output"},
+    )
 
 
 KEPT = "each prediction tells about its row of DATA, so keep them as you keep DATA."
@@ -84,7 +86,7 @@ def predict(arguments: PredictArguments) -> None:
     Predictions cost no budget, for the model is released. They are not private
     for the rows of DATA.
     """
-    data, output = arguments.table.data, arguments.output
+    data, output = arguments.table.data, arguments.delivery.output
     model = _checked_model(arguments)
     threshold = _threshold(arguments.threshold, model)
     table = model.table
@@ -117,14 +119,14 @@ def predict(arguments: PredictArguments) -> None:
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerows([columns, *zip(*columns.values(), strict=True)])
-    if output is not None:
-        write_whole(output, text.getvalue().encode(), sensitive=True)
-    with delivering():
-        if arguments.delivery.as_json:
-            print(json.dumps(report))
-        elif output is None:
-            sys.stdout.write(text.getvalue())
-        sys.stdout.flush()
+    written = text.getvalue()
+
+    def render(_: Console) -> None:
+        """Print what a file receives, as it is."""
+        if output is None:
+            sys.stdout.write(written)
+
+    arguments.delivery.deliver(report, render, None if output is None else written.encode())
     if model.has_probabilities and arguments.threshold == str(HALF):
         second = (table.public.target.classes or classes or ("", ""))[1]
         say(
@@ -133,25 +135,22 @@ def predict(arguments: PredictArguments) -> None:
             f"--threshold P takes another one, and --threshold {MATCHING} that of a model with "
             f"--quality-share, by which as many are {second} as there are"
         )
-    where = (
-        "" if output is None else f"{output}: {len(predictions):,} predictions of {table.target}. "
-    )
-    say(f"note: {where}{note}")
+    say(f"note: {note}")
 
 
 def _checked_model(arguments: PredictArguments) -> ModelRelease:
     """Read the model; raise `InvalidInput` where it, or the name of the answer, is not usable."""
     from mipselect.regression import ModelRelease
 
-    model, output = arguments.model, arguments.output
+    model, delivery = arguments.model, arguments.delivery
     released = ModelRelease.load(model)
     if released.table is None:
         raise InvalidInput(
             f"{model}: is a model of arrays, not of a table with a schema; ModelRelease.load in "
             "Python predicts from its columns"
         )
-    read, replace = [model, Path(arguments.table.data)], arguments.delivery.replace
-    check_output(output, read, endings=(".csv",), replace=replace)
+    read = [model, Path(arguments.table.data)]
+    check_output(delivery.output, read, endings=(".csv",), replace=delivery.replace)
     if not released.has_model:
         raise InvalidInput(f"{model}: no model was released, for the private test failed")
     asked = {

@@ -361,6 +361,11 @@ def reading_notes(table: CoefficientTable) -> list[str]:
             "Numbers count within their ranges, or the parts that were found to hold most values, "
             f"and as the middle where they are missing: {', '.join(told)}."
         )
+    notes += [
+        f"The range of {drawn['field']}, {drawn['minimum']:.4g} to {drawn['maximum']:.4g}, was "
+        f"found privately, with ε = {drawn['epsilon']:.6g} of this release."
+        for drawn in release.drawn_ranges
+    ]
     if table.reason:
         notes.append(table.reason)
     else:

@@ -25,17 +25,12 @@ def model_in_words(model: ModelRelease, told: Mapping[str, str]) -> dict[str, An
     titles = ("what differs", f"estimate{unit_of_target(model)}", level, "odds")
     rows = [(_meaning(row.term, told), *cells[:3]) for row, cells in table.listed()]
     there = [k for k, title in enumerate(titles) if title and any(row[k] for row in rows)]
-    notes = [
-        f"The range of {each['field']}, {each['minimum']:.4g} to {each['maximum']:.4g}, was found "
-        f"privately, with ε = {each['epsilon']:.6g} of this release."
-        for each in model.drawn_ranges
-    ]
     return {
         **found,
         "titles": [titles[k] for k in there],
         "rows": [[row[k] for k in there] for row in rows],
         "numbers": titles[1:],
-        "notes": [*reading_notes(table), *notes],
+        "notes": reading_notes(table),
     }
 
 

@@ -277,7 +277,7 @@ def test_no_range_at_all(run: Run, folder: Path) -> None:
     assert ModelRelease.load(output).drawn_ranges == report["drawn_ranges"]
     assert "was found privately, with ε = 20" in run("report", output).out
     text = run(*command, "--seed", "1").out
-    for words in ("ε = 40 for ranges", "Range of y: ", "private, drawn with ε = 20."):
+    for words in ("ε = 40 for ranges", "The range of y, ", "was found privately, with ε = 20 of"):
         assert words in text
 
 
