@@ -332,7 +332,9 @@ class KendallSelector(ScoreSelector):
     )
 
     def _stated(self, p: int, k: int) -> Guarantee:
-        return AdaptivePeeling.stated(p, k, self.epsilon, relation=self.relation)
+        return AdaptivePeeling(
+            lambda _: np.zeros(p), k, self.epsilon, sensitivities=[1.0] * k, relation=self.relation
+        ).guarantee
 
     def _of_rows(self, problem: Problem, rows: Rows, source: random.Random) -> Mechanism[Support]:
         target = Rankings.of(rows.y[:, None], source.getrandbits(SEED_BITS)).ranks[0]

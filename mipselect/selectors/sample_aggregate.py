@@ -451,14 +451,16 @@ class SampleAggregateSelector(ScoreSelector):
         return super().check(named)
 
     def _stated(self, p: int, k: int) -> Guarantee:
-        return SampleAggregate.stated(
-            p,
+        return SampleAggregate(
+            np.zeros((1, p)),
+            np.zeros(1),
             k,
             self.epsilon,
+            ballot=lambda *_: (),
             n_blocks=self.n_blocks,
             top_k=MECHANISMS[self.top_k],
             relation=self.relation,
-        )
+        ).guarantee
 
     def _of_rows(self, problem: Problem, rows: Rows, source: random.Random) -> Mechanism[Support]:
         return SampleAggregate(

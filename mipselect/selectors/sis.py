@@ -22,7 +22,7 @@ from mipselect.mechanisms import (
     Peeling,
 )
 from mipselect.mechanisms.base import Support
-from mipselect.mechanisms.scores.top_k import TopK, stated_by
+from mipselect.mechanisms.scores.top_k import TopK
 from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.problem.data import ExactSums, Rows
@@ -207,8 +207,8 @@ class SISSelector(ScoreSelector):
         return {"intercept": self.intercept, **self._public(*self.bounds)}
 
     def _stated(self, p: int, k: int) -> Guarantee:
-        top_k = MECHANISMS[self.top_k]
-        return stated_by(top_k, p, k, self.epsilon, sensitivity=1.0, relation=self.relation)
+        build, relation = MECHANISMS[self.top_k], self.relation
+        return build(np.zeros(p), k, self.epsilon, sensitivity=1.0, relation=relation).guarantee
 
     def _sensitivity(self, problem: Problem) -> float:
         return CENTRED_SENSITIVITY if problem.layout.intercept else SENSITIVITIES[self.relation]

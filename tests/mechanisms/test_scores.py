@@ -27,7 +27,6 @@ from mipselect.mechanisms import (
     SampleAggregate,
 )
 from mipselect.mechanisms.scores.checks import checked_scores
-from mipselect.mechanisms.scores.top_k import TopK, stated_by
 from mipselect.mechanisms.scores.utilities import accumulated, differences, reach, spendable
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.audit import largest_loss
@@ -134,56 +133,10 @@ def test_what_is_not_of_bounded_range_would_be_noticed(name: str) -> None:
     assert worst > 1.2 * bounded_range_rho(2.0)
 
 
-@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
-def test_a_guarantee_needs_no_scores(relation: str) -> None:
-    for kind in (CanonicalLipschitz, Peeling, OneShotTopK, JointExponential):
-        stated = stated_by(kind, 5, 3, 0.5, sensitivity=2.0, relation=relation)
-        built = kind([3.0, 1.0, 4.0, 1.0, 5.0], 3, 0.5, sensitivity=2.0, relation=relation)
-        assert stated == built.guarantee == Guarantee(0.5, relation=relation)
-        assert stated.rho == built.guarantee.rho == built.rho
-
-
 def message_of(call: Callable[..., Any], *given: Any, **options: Any) -> str:
     with pytest.raises(InvalidInput) as refused:
         call(*given, **options)
     return str(refused.value)
-
-
-@pytest.mark.parametrize("kind", [CanonicalLipschitz, Peeling, OneShotTopK, JointExponential])
-@pytest.mark.parametrize(
-    "wrong",
-    [{"k": 0}, {"k": 6}, {"k": 2.5}, {"epsilon": 0.0}, {"epsilon": 1e-14}, {"epsilon": np.inf},
-     {"sensitivity": 0.0}, {"sensitivity": 1e300}, {"relation": "add-one"}],
-    ids=str,
-)  # fmt: skip
-def test_what_is_stated_is_refused_as_it_is_built(kind: TopK, wrong: dict[str, Any]) -> None:
-    given = {"k": 2, "epsilon": 1.0, "sensitivity": 1.0, "relation": "replace-one"} | wrong
-    k, epsilon = given.pop("k"), given.pop("epsilon")
-    refusal = message_of(kind, np.arange(5.0), k, epsilon, **given)
-    assert refusal == message_of(stated_by, kind, 5, k, epsilon, **given)
-
-
-def test_other_mechanisms_state_what_they_build() -> None:
-    def own(scores: Any, k: int, epsilon: float, *, sensitivity: float, relation: str) -> Any:
-        raise AssertionError("there are no scores")
-
-    public = {"sensitivity": 1.0, "relation": "add-remove"}
-    stated = stated_by(own, 5, 2, 0.5, **public)
-    assert (stated, stated.rho) == (Guarantee(0.5, relation="add-remove"), None)
-    assert "k must be" in message_of(stated_by, own, 5, 6, 0.5, **public)
-    build = partial(AdaptivePeeling, lambda chosen: np.zeros(5))
-    built, stated = build(3, 0.5, sensitivities=[1.0] * 3), AdaptivePeeling.stated(5, 3, 0.5)
-    assert stated == built.guarantee == Guarantee(0.5)
-    assert stated.rho == built.guarantee.rho == pytest.approx(0.5**2 / 24)
-    for k, epsilon, relation in ((6, 1.0, "replace-one"), (2, 1e-14, "add-remove"), (2, 1.0, "no")):
-        refusal = message_of(build, k, epsilon, sensitivities=[1.0] * k, relation=relation)
-        assert refusal == message_of(AdaptivePeeling.stated, 5, k, epsilon, relation=relation)
-    assert SampleAggregate.stated(5, 3, 0.5) == Guarantee(0.5, relation="add-remove")
-    # What a noisy number of rows costs is no longer there for the votes.
-    least = 7.2e-15
-    assert SampleAggregate.stated(5, 1, least, n_blocks=4).epsilon == least
-    assert "epsilon" in message_of(SampleAggregate.stated, 5, 1, least)
-    assert "n_blocks" in message_of(SampleAggregate.stated, 5, 1, 1.0, n_blocks=0)
 
 
 K_ITEMS = (OneShotTopK, Peeling, CanonicalLipschitz, JointExponential)
@@ -191,6 +144,9 @@ WRONG: list[tuple[Any, tuple[Any, ...], dict[str, Any], str]] = [
     *((NoisyMax, (1.0,), {"sensitivity": x}, "sensitivity") for x in (0.0, -1.0, np.nan, "1")),
     *((kind, (2, 1.0), {"sensitivity": x}, "sensitivity") for kind in K_ITEMS
       for x in (0.0, -1.0, np.inf, np.nan, "1", True)),
+    *((kind, (k, 1.0), {}, "k must be an integer in 1..6") for kind in K_ITEMS
+      for k in (0, 7, 2.5)),
+    *((kind, (2, 1e-14), {}, "epsilon must be at least") for kind in K_ITEMS),
     *((kind, (2, 1.0), {"noise": "gauss"}, "noise") for kind in K_ITEMS[:3]),
     *((kind, (2, 1.0), {"relation": "swap"}, "relation") for kind in K_ITEMS),
     *((kind, (np.ones(6), 1.0), {"relation": "swap"}, "relation")
@@ -226,6 +182,14 @@ def test_parameters_of_rounds_and_events_are_checked() -> None:
     )
     assert "4 numbers in every round, got 3 after 1" in message_of(shrinking.sample)
     assert "GOOD" in message_of(CanonicalLipschitz(SCORES, 2, 1.0).event_probability, "top")
+
+
+def test_what_a_noisy_number_of_rows_costs_is_no_longer_there_for_the_votes() -> None:
+    rows, least = (np.zeros((1, 5)), np.zeros(1), 1), 7.2e-15
+    given: dict[str, Any] = {"ballot": lambda *_: (), "relation": "add-remove"}
+    assert SampleAggregate(*rows, least, n_blocks=4, **given).guarantee.epsilon == least
+    assert "epsilon" in message_of(SampleAggregate, *rows, least, **given)
+    assert "n_blocks" in message_of(SampleAggregate, *rows, 1.0, n_blocks=0, **given)
 
 
 LOST = {

@@ -186,8 +186,8 @@ MECHANISMS = within(
     ),
     (
         "scores/adaptive_peeling.py",
-        "return round_down(exact(epsilon) / k)",
-        "return round_down(exact(epsilon) / max(1, k - 1))",
+        "return round_down(exact(self.epsilon) / self.k)",
+        "return round_down(exact(self.epsilon) / max(1, self.k - 1))",
         "k rounds cost more than ε together",
         "test_score_laws.py::test_probabilities_are_those_of_all_orders",
     ),

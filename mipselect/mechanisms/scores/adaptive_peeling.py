@@ -12,20 +12,21 @@ from numpy.typing import ArrayLike
 from mipselect.arrays import IntArray, ScoreArray
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
+from mipselect.mechanisms.scores.base import ScoreMechanism
 from mipselect.mechanisms.scores.checks import (
     checked_items,
     checked_scores,
     checked_sensitivity_of_draws,
 )
 from mipselect.mechanisms.scores.noisy_max import NoisyMax
-from mipselect.mechanisms.scores.top_k import SelectionMechanism, log_in_any_order
+from mipselect.mechanisms.scores.top_k import log_in_any_order
 from mipselect.mechanisms.scores.utilities import spendable, utilities
 from mipselect.parameters import completed_by
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.decimals import exact, round_down
-from mipselect.privacy.guarantee import Guarantee
+from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
-from mipselect.validation import set_fields
+from mipselect.validation import checked_count, checked_epsilon, set_fields
 
 KEPT_SETS = 64
 """The scores of so many chosen sets are kept."""
@@ -33,7 +34,7 @@ KEPT_SETS = 64
 
 @completed_by(NoisyMax)
 @dataclass(frozen=True, eq=False)
-class AdaptivePeeling(SelectionMechanism):
+class AdaptivePeeling(ScoreMechanism[Support]):
     """k draws without replacement, scored anew after each; the outcome is a set.
 
     Round t draws one of the items that are left with probability proportional to
@@ -83,20 +84,16 @@ class AdaptivePeeling(SelectionMechanism):
     name = "adaptive-peeling"
 
     def __post_init__(self) -> None:
-        epsilon = self.guarantee.epsilon
+        set_fields(self, k=checked_count(self.k, self._size), epsilon=checked_epsilon(self.epsilon))
         sensitivities = checked_sensitivity_of_draws(self.sensitivities, self.k)
-        set_fields(self, k=int(self.k), epsilon=epsilon, sensitivities=sensitivities)
-
-    @classmethod
-    def _rho(cls, p: int, k: int, epsilon: float) -> float | None:
-        """Return ε²/8k, which holds for k exponential mechanisms at ε/k."""
-        spendable(share_of_round(epsilon, k))
-        return bounded_range_rho(epsilon, k)
+        set_fields(self, sensitivities=sensitivities)
+        checked_relation(self.relation)
+        spendable(self._share)
 
     @property
-    def guarantee(self) -> Guarantee:
-        """The guarantee that `stated` returns for these public numbers."""
-        return self.stated(self._size, self.k, self.epsilon, relation=self.relation)
+    def rho(self) -> float | None:
+        """ε²/8k, which holds for k exponential mechanisms at ε/k."""
+        return bounded_range_rho(self.epsilon, self.k)
 
     def sample(self, rng: Rng = None) -> Support:
         """Draw k sorted indices. See `Mechanism.sample`."""
@@ -136,7 +133,8 @@ class AdaptivePeeling(SelectionMechanism):
 
     @property
     def _share(self) -> float:
-        return share_of_round(self.epsilon, self.k)
+        """ε/k, rounded so that k of them are no more than ε."""
+        return round_down(exact(self.epsilon) / self.k)
 
     def _round(self, chosen: Support) -> tuple[IntArray, IntegerWeights]:
         """Return the items that are left, sorted, and the law of the next draw."""
@@ -150,8 +148,3 @@ class AdaptivePeeling(SelectionMechanism):
         sensitivity = np.asarray(self.sensitivities)[len(chosen)]
         logs = utilities(scores[left], self._share, float(sensitivity))
         return left, IntegerWeights.from_logs(logs)
-
-
-def share_of_round(epsilon: float, k: int) -> float:
-    """Divide ε by k, rounded so that k of them are no more than ε."""
-    return round_down(exact(epsilon) / k)

@@ -196,16 +196,12 @@ class CanonicalLipschitz(TopKMechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        set_fields(self, gamma=float(self.gamma))
+        set_fields(self, gamma=checked_share(self.gamma, "gamma", closed=True))
 
-    @classmethod
-    def _rho(
-        cls, p: int, k: int, epsilon: float, *, noise: str = "exponential", gamma: float = 0.5
-    ) -> float | None:
-        """Return ε²/8 with Gumbel noise, an exponential mechanism; else claim no ρ."""
-        spendable(epsilon, log_subsets(p, k) + noise_named(noise).rounded)
-        checked_share(gamma, "gamma", closed=True)
-        return bounded_range_rho(epsilon) if noise == "gumbel" else None
+    @property
+    def rho(self) -> float | None:
+        """ε²/8 with Gumbel noise, an exponential mechanism; else no ρ is claimed."""
+        return bounded_range_rho(self.epsilon) if self.noise == "gumbel" else None
 
     @property
     def name(self) -> str:
@@ -297,8 +293,8 @@ class CanonicalLipschitz(TopKMechanism):
     @cached_property
     def _utilities(self) -> FloatArray:
         """Utility of each class, less that of the k best; includes the factor 1/2 of -ε loss/2."""
-        left = spendable(self.epsilon, self._log_outcomes + noise_named(self.noise).rounded)
-        ranked = ranked_gaps(np.asarray(self.scores), left, self.sensitivity, self.k)
+        scores = np.asarray(self.scores)
+        ranked = ranked_gaps(scores, self._spendable, self.sensitivity, self.k)
         utilities = self.classes.utilities(ranked, self.gamma)
         return np.maximum(utilities, -reach(self.epsilon, self._log_outcomes))
 
@@ -314,10 +310,10 @@ class CanonicalLipschitz(TopKMechanism):
         )
 
     @property
+    def _spendable(self) -> float:
+        return spendable(self.epsilon, self._log_outcomes + noise_named(self.noise).rounded)
+
+    @property
     def _log_outcomes(self) -> float:
-        return log_subsets(np.size(self.scores), self.k)
-
-
-def log_subsets(d: int, k: int) -> float:
-    """Compute log C(d, k)."""
-    return math.log(math.comb(d, k))
+        """log C(d, k)."""
+        return math.log(math.comb(np.size(self.scores), self.k))

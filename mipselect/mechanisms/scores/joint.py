@@ -54,11 +54,10 @@ class JointExponential(TopKMechanism):
 
     name = "joint-exponential"
 
-    @classmethod
-    def _rho(cls, p: int, k: int, epsilon: float) -> float | None:
-        """Return ε²/8, for it is an exponential mechanism."""
-        spendable(epsilon, log_rankings(p, k))
-        return bounded_range_rho(epsilon)
+    @property
+    def rho(self) -> float | None:
+        """ε²/8, for it is an exponential mechanism."""
+        return bounded_range_rho(self.epsilon)
 
     def sample(self, rng: Rng = None) -> Support:
         """Draw k indices in order of rank. See `Mechanism.sample`."""
@@ -79,8 +78,7 @@ class JointExponential(TopKMechanism):
         ranked = np.asarray(self.scores)[self._order]
         # One difference for every crossing: relative to a common score digits would be lost.
         gaps = differences(ranked[: self.k, None], ranked)
-        left = spendable(self.epsilon, self._log_outcomes)
-        losses = scaled(gaps, left, self.sensitivity) / 2.0
+        losses = scaled(gaps, self._spendable, self.sensitivity) / 2.0
         return Crossings(np.minimum(losses, reach(self.epsilon, self._log_outcomes)))
 
     @cached_property
@@ -91,13 +89,13 @@ class JointExponential(TopKMechanism):
         )
 
     @property
+    def _spendable(self) -> float:
+        return spendable(self.epsilon, self._log_outcomes)
+
+    @property
     def _log_outcomes(self) -> float:
-        return log_rankings(np.size(self.scores), self.k)
-
-
-def log_rankings(d: int, k: int) -> float:
-    """Compute the log of d! / (d - k)!"""
-    return math.log(math.perm(d, k))
+        """The log of d! / (d - k)!"""
+        return math.log(math.perm(np.size(self.scores), self.k))
 
 
 @dataclass(frozen=True, eq=False)

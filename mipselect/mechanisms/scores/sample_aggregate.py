@@ -20,11 +20,17 @@ from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.noise.noise import plus_laplace
 from mipselect.mechanisms.scores.base import ScoreMechanism
 from mipselect.mechanisms.scores.checks import checked_items
-from mipselect.mechanisms.scores.top_k import Peeling, TopK, stated_by
+from mipselect.mechanisms.scores.top_k import Peeling, TopK
 from mipselect.privacy.decimals import exact, round_down
-from mipselect.privacy.guarantee import Guarantee, checked_relation
+from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import Rng, generator
-from mipselect.validation import checked_choice, checked_epsilon, checked_integer, set_fields
+from mipselect.validation import (
+    checked_choice,
+    checked_count,
+    checked_epsilon,
+    checked_integer,
+    set_fields,
+)
 
 Ballot = Callable[[FloatArray, FloatArray], Sequence[int]]
 """Function from the rows of a block, shapes (m, p) and (m,), to the items it votes for."""
@@ -125,37 +131,14 @@ class SampleAggregate(ScoreMechanism[Support]):
             raise InvalidInput(
                 f"X must have shape (n, p) and y (n,), got {table.shape} and {target.shape}"
             )
-        items = table.shape[1] if self.n_items is None else self.n_items
-        set_fields(self, X=table, y=target, n_items=checked_integer(items, "n_items", 1))
-        set_fields(self, epsilon=self.guarantee.epsilon, k=int(self.k))
-        if isinstance(self.n_blocks, Integral):
-            set_fields(self, n_blocks=int(self.n_blocks))
-
-    @classmethod
-    def stated(
-        cls,
-        p: int,
-        k: int,
-        epsilon: float,
-        *,
-        n_blocks: int | str | None = None,
-        top_k: TopK = Peeling,
-        relation: str = "add-remove",
-    ) -> Guarantee:
-        """Return the guarantee of one draw for p items from public numbers, without rows: (ε, 0).
-
-        It refuses what the class, or `top_k` at what is left of ε, would refuse.
-        """
-        epsilon = checked_epsilon(epsilon)
-        left = vote_epsilon(epsilon, checked_blocks(n_blocks), checked_relation(relation))
-        stated_by(top_k, p, k, left, sensitivity=1.0, relation=relation)
-        return Guarantee(epsilon, relation=relation)
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """The guarantee that `stated` returns for these public numbers."""
-        public = {name: getattr(self, name) for name in ("n_blocks", "top_k", "relation")}
-        return self.stated(self.n_items or 0, self.k, self.epsilon, **public)
+        given = table.shape[1] if self.n_items is None else self.n_items
+        items = checked_integer(given, "n_items", 1)
+        set_fields(self, X=table, y=target, n_items=items, k=checked_count(self.k, items))
+        set_fields(
+            self, epsilon=checked_epsilon(self.epsilon), n_blocks=checked_blocks(self.n_blocks)
+        )
+        checked_relation(self.relation)
+        self.selection(np.zeros(items))  # What is left of ε must do for it.
 
     def sample(self, rng: Rng = None) -> Support:
         """Draw k indices. See `Mechanism.sample`."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import combinations
 from typing import Any, ClassVar, Protocol
 
@@ -25,12 +25,11 @@ from mipselect.mechanisms.scores.noisy_max import NoisyMax, permute_and_flip
 from mipselect.mechanisms.scores.utilities import spendable, utilities
 from mipselect.parameters import completed_by
 from mipselect.privacy.concentrated import bounded_range_rho
-from mipselect.privacy.guarantee import Guarantee
+from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
 from mipselect.validation import (
     checked_count,
     checked_epsilon,
-    checked_integer,
     checked_sensitivity,
     set_fields,
 )
@@ -74,52 +73,9 @@ def log_in_any_order(
     return reached[frozenset(items)]
 
 
-class SelectionMechanism(ScoreMechanism[Support]):
-    """k of d items, selected by scores; its guarantee depends on public numbers alone."""
-
-    @classmethod
-    def stated(
-        cls,
-        p: int,
-        k: int,
-        epsilon: float,
-        *,
-        sensitivity: float = 1.0,
-        relation: str = "replace-one",
-        **options: Any,
-    ) -> Guarantee:
-        """Return the guarantee of one draw from public numbers, without scores.
-
-        Parameters
-        ----------
-        p : int
-            Number of items, d.
-        k, epsilon, sensitivity, relation, **options
-            As for the class; one sensitivity may stand for those of several rounds.
-
-        Raises
-        ------
-        InvalidInput
-            If the class refuses one of them for p scores.
-        """
-        k, epsilon = checked_count(k, checked_integer(p, "p", 1)), checked_epsilon(epsilon)
-        checked_sensitivity(sensitivity)
-        return Guarantee(epsilon, relation=relation, rho=cls._rho(p, k, epsilon, **options))
-
-    @classmethod
-    @abstractmethod
-    def _rho(cls, p: int, k: int, epsilon: float, *args: Any, **options: Any) -> float | None:
-        """Return ρ, or None; refuse an ε that rounding would use up, and unknown options."""
-
-    @property
-    def rho(self) -> float | None:
-        """ρ of zero-concentrated privacy, where less than ε²/2 is proven; else None."""
-        return self.guarantee.rho
-
-
 @completed_by(NoisyMax)
 @dataclass(frozen=True, eq=False)
-class TopKMechanism(SelectionMechanism):
+class TopKMechanism(ScoreMechanism[Support]):
     """k of d items, selected by fixed scores.
 
     Parameters
@@ -137,15 +93,21 @@ class TopKMechanism(SelectionMechanism):
     relation: str = field(default="replace-one", kw_only=True)
 
     def __post_init__(self) -> None:
-        set_fields(self, scores=checked_scores(self.scores))
-        epsilon = self.guarantee.epsilon
-        set_fields(self, k=int(self.k), epsilon=epsilon, sensitivity=float(self.sensitivity))
+        scores = checked_scores(self.scores)
+        set_fields(
+            self,
+            scores=scores,
+            k=checked_count(self.k, scores.size),
+            epsilon=checked_epsilon(self.epsilon),
+            sensitivity=checked_sensitivity(self.sensitivity),
+        )
+        checked_relation(self.relation)
+        _ = self._spendable
 
     @property
-    def guarantee(self) -> Guarantee:
-        """The guarantee that `stated` returns for these public numbers."""
-        public = {each.name: getattr(self, each.name) for each in fields(self) if each.kw_only}
-        return self.stated(np.size(self.scores), self.k, self.epsilon, **public)
+    @abstractmethod
+    def _spendable(self) -> float:
+        """What rounding leaves of the ε of a draw; `InvalidInput` if that is too little."""
 
     @cached_property
     def _order(self) -> IntArray:
@@ -160,22 +122,6 @@ class TopK(Protocol):
         self, scores: ArrayLike, k: int, epsilon: float, *, sensitivity: float, relation: str
     ) -> ScoreMechanism[Any]:
         """Return the mechanism."""
-
-
-def stated_by(
-    top_k: TopK, p: int, k: int, epsilon: float, *, sensitivity: float, relation: str
-) -> Guarantee:
-    """Return the guarantee of what `top_k` builds, from public numbers, as `stated` does.
-
-    That is what `SelectionMechanism.stated` returns for a class and for `functools.partial` of
-    one with other options. Any other callable guarantees ε, as a `TopK` does, and no ρ.
-    """
-    called = top_k if isinstance(top_k, partial) else partial(top_k)
-    if isinstance(called.func, type) and issubclass(called.func, SelectionMechanism):
-        public = {**called.keywords, "sensitivity": sensitivity, "relation": relation}
-        return called.func.stated(p, k, epsilon, **public)
-    checked_count(k, checked_integer(p, "p", 1))
-    return Guarantee(checked_epsilon(epsilon), relation=relation)
 
 
 @completed_by(TopKMechanism)
@@ -211,11 +157,14 @@ class _NoisyTopK(TopKMechanism):
     def _sample(self, source: random.Random) -> Support:
         """Draw with another noise than Gumbel."""
 
-    @classmethod
-    def _rho(cls, p: int, k: int, epsilon: float, *, noise: str = "gumbel") -> float | None:
-        """Return ε²/8k with Gumbel noise, k exponential mechanisms at ε/k; else claim no ρ."""
-        spendable(epsilon / k, noise_named(noise).rounded)
-        return bounded_range_rho(epsilon, k) if noise == "gumbel" else None
+    @property
+    def rho(self) -> float | None:
+        """ε²/8k with Gumbel noise, k exponential mechanisms at ε/k; else no ρ is claimed."""
+        return bounded_range_rho(self.epsilon, self.k) if self.noise == "gumbel" else None
+
+    @property
+    def _spendable(self) -> float:
+        return spendable(self.epsilon / self.k, noise_named(self.noise).rounded)
 
     def log_probability(self, outcome: ArrayLike) -> float:
         """Return the log probability of a set of k indices. See `Distribution.log_probability`."""
