@@ -49,25 +49,6 @@ def test_contributions_are_integers_between_zero_and_one_unit() -> None:
     assert in_units(np.empty((0, 2))) == [0, 0]
 
 
-@pytest.mark.parametrize("moves", [1, 2])
-def test_noisy_counts_keep_epsilon_exactly(moves: int) -> None:
-    """The loss of counts that move by the sensitivity, in one entry or in two, is ε at most."""
-    epsilon = 0.7
-    scale = moves / epsilon
-    outcomes = range(-40, 41)
-    for step in ((moves, 0), (1, moves - 1)):
-        losses = [
-            sum(
-                discrete_laplace_log_probability(k, scale)
-                - discrete_laplace_log_probability(k - s, scale)
-                for k, s in zip(pair, step, strict=True)
-            )
-            for pair in ((a, b) for a in outcomes for b in outcomes)
-        ]
-        assert max(losses) == pytest.approx(epsilon)
-        assert min(losses) == pytest.approx(-epsilon)
-
-
 def test_noise_is_of_the_scale_that_is_audited() -> None:
     source, epsilon = random.Random(3), Fraction(1, 2)
     values = np.array(noisy([0] * 4000, 3, epsilon, source), dtype=float)
