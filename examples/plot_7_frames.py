@@ -95,11 +95,6 @@ print(model.summary())
 print(model.to_frame().drop(columns=["kind", "reference"]).to_string(index=False))
 
 # %%
-# In a notebook the release is its own report:
-
-model.release_
-
-# %%
 # A picture that may be published
 # -------------------------------
 # A year or a square metre is little and a district is much, so that numbers are drawn for their

@@ -87,20 +87,16 @@ def filled(template: str, **values: Any) -> str:
     return re.sub(r"\n{3,}", "\n\n", WRAPPED.sub(" ", written.strip())) + "\n"
 
 
-def html_part(blocks: Iterable[str]) -> str:
-    """Return Markdown as HTML for a notebook, whose page has its own style: without scripts."""
+def html_page(title: str, blocks: Iterable[str]) -> str:
+    """Return Markdown as one HTML file, without scripts and without anything from elsewhere."""
     from markdown_it import MarkdownIt
 
     reader = MarkdownIt("commonmark", {"html": False}).enable("table")
-    written: str = reader.render("\n\n".join(blocks))
-    opened = written.replace("<blockquote>\n<p>", '<p class="alert" role="alert">')
-    return opened.replace("</p>\n</blockquote>", "</p>")
-
-
-def html_page(title: str, blocks: Iterable[str]) -> str:
-    """Return Markdown as one HTML file, without scripts and without anything from elsewhere."""
-    head, body = Markup(escape(printable(title))), Markup(html_part(blocks))
-    written: str = _templates().get_template("page.html").render(title=head, body=body)
+    body: str = reader.render("\n\n".join(blocks))
+    body = body.replace("<blockquote>\n<p>", '<p class="alert" role="alert">')
+    body = body.replace("</p>\n</blockquote>", "</p>")
+    head, page = Markup(escape(printable(title))), _templates().get_template("page.html")
+    written: str = page.render(title=head, body=Markup(body))
     return written
 
 

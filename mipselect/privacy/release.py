@@ -97,10 +97,3 @@ class Release:
         if self.private:
             return [], f"It is {stated}."
         return [f"{NOT_PRIVATE}."], f"It would have been {stated}."
-
-    def _repr_html_(self) -> str:
-        """Write the release as `str` does, for a notebook."""
-        from mipselect.documents.markdown import alert, html_part, paragraph
-
-        lines = str(self).splitlines()
-        return html_part([(alert if x == f"{NOT_PRIVATE}." else paragraph)(x) for x in lines])

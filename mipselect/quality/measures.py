@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mipselect.documents.markdown import alert, bullets, html_part, paragraph
 from mipselect.errors import InvalidInput
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.validation import (
@@ -280,9 +279,3 @@ class Quality:
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
-
-    def _repr_html_(self) -> str:
-        """Write what `str` has and the guarantee, for a notebook."""
-        first, *rest = self.lines
-        verdict = (paragraph if self.beats_chance else alert)(first)
-        return html_part([verdict, bullets(rest), paragraph(f"Guarantee: {self.guarantee}.")])

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from functools import cached_property
 
-from mipselect.documents.markdown import filled, html_page, html_part
+from mipselect.documents.markdown import filled, html_page
 from mipselect.errors import InvalidInput
 from mipselect.privacy import Guarantee, Release
 from mipselect.privacy.guarantee import ROW, amount, compose, is_row, neighbours
@@ -140,10 +140,6 @@ class ReleaseReport:
             methods=methods,
             joined=joined,
         )
-
-    def _repr_html_(self) -> str:
-        """Write the report for a notebook."""
-        return html_part([self.markdown()])
 
     @property
     def question(self) -> str:

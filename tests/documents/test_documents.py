@@ -13,7 +13,6 @@ from mipselect.documents.markdown import (
     alert,
     bullets,
     html_page,
-    html_part,
     letters,
     paragraph,
     table,
@@ -117,9 +116,10 @@ def test_a_page_is_as_wide_as_the_screen(tmp_path: Path, chromium: Any) -> None:
         assert max(widths) <= SIZES[size][0]
 
 
-def test_a_part_for_a_notebook_is_plain() -> None:
-    part = html_part([paragraph("a<b"), table(("x", "ε"), [("1", "2")], numbers=("ε",))])
+def test_blocks_are_elements_of_a_page() -> None:
+    blocks = [paragraph("a<b"), table(("x", "ε"), [("1", "2")], numbers=("ε",)), alert("no")]
+    part = html_page("t", blocks)
     assert "<p>a&lt;b</p>" in part
     assert "<th>x</th>" in part
     assert '<td style="text-align:right">2</td>' in part
-    assert html_part([alert("no")]) == '<p class="alert" role="alert"><strong>no</strong></p>\n'
+    assert '<p class="alert" role="alert"><strong>no</strong></p>\n' in part

@@ -222,8 +222,6 @@ def test_bins_of_a_rare_class_can_be_told_apart() -> None:
         "0.99 to 1.6 %: 0.71 % in [0.49, 0.98]",
         "1.6 to 100 %: 0.71 % in [0.49, 0.98]",
     ]
-    rare = replace(quality(), bins=tuple(shares))
-    assert "of rows with a probability of 0.67 to 0.99 %" in rare._repr_html_()
 
 
 def test_a_quality_survives_json_and_says_what_it_knows() -> None:
@@ -253,7 +251,6 @@ def test_a_quality_survives_json_and_says_what_it_knows() -> None:
     assert "naming the more frequent class in every row is right in 0.500" in named.lines
     rare = replace(named, measures=(*quality().measures, replace(YES, value=0.25)))
     assert (rare.common, quality().common, open_end.common) == (0.75, None, None)
-    assert "share of ill=yes" in named._repr_html_()
     assert Quality.from_dict(json.loads(json.dumps(named.to_dict()))) == named
 
 

@@ -254,13 +254,6 @@ def test_a_report_is_of_releases() -> None:
         ReleaseReport.of([released(1.0, delta=0.5)] * 2)
 
 
-def test_a_notebook_shows_the_same() -> None:
-    made = ReleaseReport.of([released(), quality()])
-    part = made._repr_html_()
-    assert "<style" not in part
-    assert part.split("</h1>")[1].strip() in made.html()
-
-
 @pytest.mark.deep
 def test_a_report_imports_no_selector_to_say_what_it_is() -> None:
     program = (
