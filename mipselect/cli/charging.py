@@ -113,8 +113,6 @@ LITTLE = 10.0
 LITTLE_DELTA = 1e-3
 """δ from which on it means little, where the number of rows is not known or private."""
 
-EXPECTS = "Expects that the curator has looked at the report of 'mipselect check' on this table"
-
 
 def warnings(
     head: Mapping[str, Any],
@@ -187,25 +185,14 @@ def _of_delta(delta: float, n: int | None) -> str:
     )
 
 
-def note_of_the_table(head: Mapping[str, Any], names: Sequence[str]) -> None:
-    """Print what to look at first in a table: its check, or which names look like identifiers.
-
-    Parameters
-    ----------
-    head : mapping
-        First entries of the report.
-    names : sequence of str
-        Names of the features.
-    """
+def note_of_identifiers(names: Sequence[str]) -> None:
+    """Print which of these names of features look like identifiers, where there is no schema."""
     from mipselect.tables.described import looking_like_identifiers
 
-    if "schema" in head:
-        say(f"note: {EXPECTS}")
-    elif "target" in head:
-        alike, looks = looking_like_identifiers(names)
-        leave = "it leaves it" if len(alike) == 1 else "them leaves them"
-        if alike:
-            say(f"note: {listed(alike)} {looks}, and may be drawn; --features without {leave} out.")
+    alike, looks = looking_like_identifiers(names)
+    leave = "it leaves it" if len(alike) == 1 else "them leaves them"
+    if alike:
+        say(f"note: {listed(alike)} {looks}, and may be drawn; --features without {leave} out.")
 
 
 def note_of_the_target(schema: TableSchema, target: str) -> None:

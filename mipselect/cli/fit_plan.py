@@ -97,6 +97,7 @@ def plan_of(arguments: FitArguments) -> tuple[FitPlan, ProblemSource]:
         seed=charge.seed,
         ledger=ledger,
         method=drawn.method,
+        epsilon=arguments.epsilon,
         fitter=fitter,
         drawn=drawn,
         rows=source,
@@ -225,11 +226,11 @@ class FitPlan(ReleasePlan):
         drawn = {} if ranges is None else {"ranges": ranges.guarantee}
         return {"selection": selection, **drawn, "model": self.drawn.model_promise}
 
-    def of_parts(self, together: Guarantee) -> dict[str, Any]:
-        """Return a guarantee as part of a JSON object, and those of its parts."""
+    def stating(self, total: Guarantee) -> dict[str, Any]:
+        """See `ReleasePlan`; with the guarantees of the parts."""
         return {
-            "private": together.private,
-            "guarantee": together.to_dict(),
+            "private": total.private,
+            "guarantee": total.to_dict(),
             **{f"guarantee_of_{name}": part.to_dict() for name, part in self.parts.items()},
         }
 
@@ -259,12 +260,6 @@ class FitPlan(ReleasePlan):
             found["features_of"] = {"file": one.name, "sha256": one.digest}
         return found
 
-    @property
-    def noted(self) -> Mapping[str, Any]:
-        """Entries of a ledger besides the settings of the problem."""
-        told = {name: value for name, value in self.settings.items() if value is not None}
-        return {**told, "epsilon": self.fitter.epsilon}
-
     def doubts(self, n: int | None) -> tuple[str, ...]:
         """See `ReleasePlan`."""
         return (self.drawn.doubt(n),)
@@ -289,13 +284,9 @@ class FitPlan(ReleasePlan):
         """See `ReleasePlan`."""
         return replace(self.drawn.promised(stated), private=self.seed is None)
 
-    def planned(self, stated: Mapping[str, Guarantee]) -> tuple[Mapping[str, Any], list[str]]:
-        """See `ReleasePlan`."""
-        return self.of_parts(self.together), self.cost
-
     @property
     def cost(self) -> list[str]:
-        """Lines on what each part costs."""
+        """See `ReleasePlan`."""
         parts = self.parts
         features = "nothing for the features, which are all that there are"
         if self.selects:
@@ -329,7 +320,7 @@ class FitPlan(ReleasePlan):
         """Say what is in a model."""
         report = {
             **({} if model.private else {"warning": NOT_PRIVATE}),
-            **self.of_parts(model.guarantee),
+            **self.stating(model.guarantee),
             "model": model.to_dict(),
             "in_units": model.in_units.to_dict(),
             **({"drawn_ranges": model.drawn_ranges} if model.drawn_ranges else {}),

@@ -19,7 +19,7 @@ from mipselect.cli.charging import (
     charge_and_deliver,
     check_ledger,
     left_in_words,
-    note_of_the_table,
+    note_of_identifiers,
     opened,
     warnings,
 )
@@ -83,6 +83,8 @@ class ReleasePlan(ABC):
         Pays for all of it at once, and remembers it.
     method : PrivateSelector
         Selects the features.
+    epsilon : float
+        ε that was asked for.
     """
 
     title: str
@@ -90,11 +92,7 @@ class ReleasePlan(ABC):
     seed: int | None
     ledger: Ledger | None
     method: PrivateSelector
-
-    @property
-    @abstractmethod
-    def noted(self) -> Mapping[str, Any]:
-        """Entries of a ledger besides the settings of the problem."""
+    epsilon: float
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -110,8 +108,13 @@ class ReleasePlan(ABC):
         """Return the guarantee of all, from what the method states: a ρ once p is known."""
 
     @abstractmethod
-    def planned(self, stated: Mapping[str, Guarantee]) -> tuple[Mapping[str, Any], list[str]]:
-        """Return the planned draws and their guarantee as part of a JSON object, and in lines."""
+    def stating(self, total: Guarantee) -> dict[str, Any]:
+        """Return what is drawn, with this guarantee of all, as part of a JSON object."""
+
+    @property
+    @abstractmethod
+    def cost(self) -> list[str]:
+        """Lines on what is drawn, and the price of each part."""
 
     @abstractmethod
     def law(self, data: StoredData, progress: ProgressCallback) -> Mechanism[Any]:
@@ -196,8 +199,8 @@ class ReleasePlan(ABC):
         data = None if dry_run else source.data()
         problem, n = source.problem() if data is None else (data.problem, data.data.n)
         recorded, known = self.recorded(problem, n), None if self.hides_n else n
-        if self.ledger is not None or self.seed is None:
-            note_of_the_table(self.head, problem.feature_names)
+        if "target" in self.head and "schema" not in self.head:
+            note_of_identifiers(problem.feature_names)
         doubts = self.doubts(known)
         notes = warnings(self.head, self.together, unit_of(problem), self.ledger, known, doubts)
         chance = None if known is None else self.method.chance_level(problem, known)
@@ -218,8 +221,7 @@ class ReleasePlan(ABC):
         with about(self.title):
             stated = self.method.stated(self.method.problem(problem))
             total = self.total(stated)
-        report, lines = self.planned(stated)
-        ledger, left = self.ledger, None
+        ledger, left, lines = self.ledger, None, self.cost
         if ledger is not None:
             before, after = ledger.remaining, ledger.after(total)
             left = {
@@ -239,8 +241,8 @@ class ReleasePlan(ABC):
                 line(console, text)
             print_settings(console, recorded)
 
-        begun = {**self.head, "dry_run": True, "sensitive": False}
-        delivery.deliver({**begun, **report, **recorded, "notes": notes, "ledger": left}, render)
+        begun = {**self.head, "dry_run": True, "sensitive": False, **self.stating(total)}
+        delivery.deliver({**begun, **recorded, "notes": notes, "ledger": left}, render)
 
     def _draw(self, data: StoredData, asked: Mapping[str, Any], delivery: Delivery) -> Result:
         """Make the law, charge, draw and deliver."""
@@ -259,7 +261,9 @@ class ReleasePlan(ABC):
         def settings(console: Console) -> None:
             print_settings(console, asked)
 
-        return charge_and_deliver(self.ledger, asked, self.noted, draw, delivery, settings)
+        noted = {name: value for name, value in self.settings.items() if value is not None}
+        noted |= {"method": self.method.name, "epsilon": self.epsilon}
+        return charge_and_deliver(self.ledger, asked, noted, draw, delivery, settings)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -279,29 +283,19 @@ class SupportPlan(ReleasePlan):
         return replace(one, rho=stated.get(self.relation, one).rho, private=self.seed is None)
 
     @property
-    def cost(self) -> str:
-        """The price in words."""
-        return f"1 draw at {amount(self.together)}"
-
-    @property
-    def noted(self) -> Mapping[str, Any]:
+    def cost(self) -> list[str]:
         """See `ReleasePlan`."""
-        return {"method": self.method.name, "epsilon": self.method.epsilon}
+        return [f"Cost: 1 draw at {amount(self.together)}, by {self.method.name}."]
 
-    def of_draw(self, guarantee: Guarantee) -> dict[str, Any]:
-        """Describe a draw that has this guarantee, as part of a JSON object."""
+    def stating(self, total: Guarantee) -> dict[str, Any]:
+        """See `ReleasePlan`."""
         return {
-            "private": guarantee.private,
+            "private": total.private,
             "method": self.method.name,
-            "cost": self.cost,
-            **dict.fromkeys(GUARANTEES_OF_DRAWS, guarantee.to_dict()),
-            **({} if guarantee.private else {"warning": NOT_PRIVATE}),
+            "cost": f"1 draw at {amount(total)}",
+            **dict.fromkeys(GUARANTEES_OF_DRAWS, total.to_dict()),
+            **({} if total.private else {"warning": NOT_PRIVATE}),
         }
-
-    def planned(self, stated: Mapping[str, Guarantee]) -> tuple[Mapping[str, Any], list[str]]:
-        """See `ReleasePlan`."""
-        words = f"Would be drawn: by {self.method.name}, {self.cost}."
-        return self.of_draw(self.total(stated)), [words]
 
     def law(self, data: StoredData, progress: ProgressCallback) -> Mechanism[Any]:
         """See `ReleasePlan`. Scores are of data as they are, values of clipped data."""
@@ -325,13 +319,10 @@ class SupportPlan(ReleasePlan):
             heading(console, f"{self.title}: {kind}")
             row = " ".join(map(str, release.support)), ", ".join(names)
             print_table(console, ("features", "names"), [row], left=("features", "names"))
-            if release.private:
-                console.print(f"Cost: {self.cost}.")
-                line(console, f"Guarantee: {release.guarantee.of_unit(unit)}.")
-            else:
-                console.print(f"With private randomness this would cost: {self.cost}.")
+            for text in (*self.cost, f"Guarantee: {release.guarantee.of_unit(unit)}."):
+                line(console, text)
 
-        report = {**self.of_draw(release.guarantee), "releases": [release.to_dict()]}
+        report = {**self.stating(release.guarantee), "releases": [release.to_dict()]}
         return Result(report=report, show=show)
 
 
@@ -409,6 +400,7 @@ def plan_draws(drawing: SupportDrawOptions, title: str, head: Mapping[str, Any])
         seed=drawing.charge.seed,
         ledger=ledger,
         method=method_asked_for(name, drawing.epsilon, drawing.further),
+        epsilon=drawing.epsilon,
     )
     with about("--epsilon and --delta"):
         total = replace(plan, seed=None).together

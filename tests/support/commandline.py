@@ -25,7 +25,7 @@ path = "data.csv"
 target = "y"
 """
 
-FORESEEN = ("note: Expects that the curator has looked at", "protects little", "near chance: ")
+FORESEEN = ("protects little", "near chance: ")
 """Words of lines on standard error that speak against a draw, by public numbers alone."""
 
 LISTENING = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
