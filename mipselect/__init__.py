@@ -10,20 +10,14 @@ from importlib import import_module
 
 from mipselect.lookup import looked_up
 
-_ROOMS = (
-    *("arrays", "backends", "errors", "losses", "mechanisms"),
-    *("privacy", "problem", "search", "tables"),
-)
-"""Modules that `import mipselect` alone gives access to, as attributes."""
-
 _of_home, __all__ = looked_up(__name__)
 
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
         return import_module("importlib.metadata").version("mipselect")
-    return import_module(f"mipselect.{name}") if name in _ROOMS else _of_home(name)
+    return _of_home(name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_ROOMS, "__version__"})
+    return sorted({*globals(), *__all__, "__version__"})

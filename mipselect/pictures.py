@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,6 @@ from mipselect.errors import InvalidInput
 
 __all__ = [
     "SUFFIXES",
-    "Panel",
     "Picture",
     "Series",
     "drawn",
@@ -50,14 +49,6 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Panel:
-    """One pair of axes."""
-
-    title: str
-    lines: tuple[Series, ...]
-
-
-@dataclass(frozen=True)
 class Picture:
     """Content of a figure.
 
@@ -65,7 +56,8 @@ class Picture:
     ----------
     title, x_label, y_label : str
         Labels with their units.
-    panels : tuple of Panel
+    panels : mapping of str to tuple of Series
+        Lines of each pair of axes, by its title.
     names : tuple of str
         Names of all lines that there could be, in order; it fixes their colours.
     yardstick : str
@@ -81,7 +73,7 @@ class Picture:
     title: str
     x_label: str
     y_label: str
-    panels: tuple[Panel, ...]
+    panels: Mapping[str, tuple[Series, ...]]
     names: tuple[str, ...]
     yardstick: str
     fraction: bool
@@ -126,8 +118,8 @@ def drawn(picture: Picture, suffix: str) -> bytes:
         high = rows * height + 0.2 * (below.count("\n") + 3)
         figure = Figure(figsize=(wide, high), layout="constrained")
         grid = figure.subplots(rows, columns, squeeze=False)
-        for axes, panel in zip(grid.flat, picture.panels, strict=False):
-            _draw(axes, panel, picture)
+        for axes, (title, lines) in zip(grid.flat, picture.panels.items(), strict=False):
+            _draw(axes, title, lines, picture)
         for axes in grid.flat[len(picture.panels) :]:
             axes.remove()
         # From the left, where the legend is not in its way.
@@ -142,8 +134,8 @@ def drawn(picture: Picture, suffix: str) -> bytes:
         return target.getvalue()
 
 
-def _draw(axes: Any, panel: Panel, picture: Picture) -> None:
-    for line in panel.lines:
+def _draw(axes: Any, title: str, lines: Sequence[Series], picture: Picture) -> None:
+    for line in lines:
         number = picture.names.index(line.name)
         look = {
             "color": COLOURS[number % len(COLOURS)],
@@ -154,14 +146,14 @@ def _draw(axes: Any, panel: Panel, picture: Picture) -> None:
             look = {"color": "#777777", "marker": "", "linestyle": "--"}
         errors = [0.0 if error is None else error for error in line.errors]
         axes.errorbar(line.xs, line.means, errors, label=line.name, capsize=3, markersize=5, **look)
-    axes.set(title=panel.title, xlabel=picture.x_label, ylabel=picture.y_label)
+    axes.set(title=title, xlabel=picture.x_label, ylabel=picture.y_label)
     if picture.log_x:
         axes.set_xscale("log")
     if picture.log_y:
         axes.set_yscale("log")
     if picture.fraction:
         axes.set_ylim(-0.03, 1.03)
-    ticks = sorted({x for line in panel.lines for x in line.xs})
+    ticks = sorted({x for line in lines for x in line.xs})
     if len(ticks) <= MOST_TICKS:
         axes.set_xticks(ticks, labels=[f"{x:,g}" for x in ticks])
         axes.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)

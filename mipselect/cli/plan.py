@@ -26,7 +26,7 @@ from mipselect.cli.progress import Spinner
 from mipselect.cli.start import say
 from mipselect.cli.table_options import LOSS_OF_NUMBERS, SCHEMA, SchemaOptions
 from mipselect.errors import InvalidInput
-from mipselect.pictures import Panel, Picture, Series, drawn
+from mipselect.pictures import Picture, Series, drawn
 from mipselect.quality.measures import LEVEL
 from mipselect.validation import checked_integer, checked_time_limit, listed, plain_digits, plural
 
@@ -295,7 +295,7 @@ def picture(selection: SelectionPlan, model: ModelPlan | None) -> Picture:
         title=title_of(selection),
         x_label="ε, under replace-one",
         y_label=f"share of the right columns, or {'R²' if model is None else model.measure}",
-        panels=(Panel("", lines),),
+        panels={"": lines},
         names=tuple(each.name for each in lines),
         yardstick=BY_CHANCE,
         fraction=False,

@@ -31,7 +31,7 @@ class Rows:
 
     Attributes
     ----------
-    X : float array or CSR matrix, shape (n, C)
+    X : float array, shape (n, C)
         The columns in the order of `Layout.ordered`.
     y : array, shape (n,)
         Numbers, or labels of classes.

@@ -25,7 +25,6 @@ from mipselect.cli.output import (
 from mipselect.cli.start import say
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.pictures import (
-    Panel,
     Picture,
     Series,
     drawn,
@@ -490,7 +489,7 @@ def _table(experiment: Experiment, results: Results, metric: Metric, panel: str)
 
 def _drawn(made: Made, figure: LineFigure) -> bytes:
     results, metric = made.results, figure.metric
-    panels = []
+    panels: dict[str, tuple[Series, ...]] = {}
     for panel in results.panels(metric.key):
         lines = []
         for method in results.methods(metric.key, panel):
@@ -503,13 +502,13 @@ def _drawn(made: Made, figure: LineFigure) -> bytes:
                 means = tuple(middle.value for middle in found.values())
                 errors = tuple(middle.error for middle in found.values())
                 lines.append(Series(method, tuple(found), means, errors))
-        panels.append(Panel(panel, tuple(lines)))
+        panels[panel] = tuple(lines)
     return drawn(
         Picture(
             title=made.experiment.title,
             x_label=figure.x_label,
             y_label=metric.words,
-            panels=tuple(panels),
+            panels=panels,
             names=tuple(results.methods(metric.key)),
             yardstick="uniform",
             fraction=figure.fraction,
