@@ -40,7 +40,6 @@ from mipselect.regression import (
     ObjectivePerturbationRegressor,
     SelectThenRegress,
 )
-from mipselect.regression.coefficients import LEVEL, summary_text
 from mipselect.regression.evaluation import Measuring, kept_apart_of_table
 from mipselect.regression.perturbed_objective import regression_loss
 from mipselect.regression.plan import TablePlan, share_of_selection
@@ -330,7 +329,7 @@ class FitPlan(ReleasePlan):
             """Print the model in the units of its table."""
             kind = "released model" if model.private else "drawn model, not private"
             heading(console, f"{self.title}: {kind}")
-            for text in summary_text(model, LEVEL).splitlines():
+            for text in model.summary().splitlines():
                 line(console, text)
             for text in self.cost:
                 line(console, text)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 import random
+import struct
 from abc import abstractmethod
 from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -16,11 +19,12 @@ from scipy.linalg.lapack import dpotrf, dsyevd
 from mipselect.arrays import FloatArray
 from mipselect.estimators import target_bound
 from mipselect.grid import MOST_ROWS, exact_products, on_grid
+from mipselect.mechanisms.noise.noise import plus_gaussian
 from mipselect.parameters import estimator, parameter
 from mipselect.privacy.concentrated import gaussian_rho
+from mipselect.privacy.gaussian_curve import gaussian_delta
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.regression.base import PrivateRegressor
-from mipselect.regression.noise import largest_mu, plus_gaussian
 from mipselect.regression.rows import Drawn, ModelRows, RowMap, products, require_bounded
 from mipselect.validation import LARGEST_SCALE, checked_delta, checked_integer, checked_scale
 
@@ -48,6 +52,34 @@ together. Public: it does not depend on how many rows there are."""
 
 QUANTILE = 1.96
 """Quantile of the normal law: 97.5 % lie below."""
+
+
+@lru_cache(256)
+def largest_mu(epsilon: float, delta: float) -> float:
+    """Return the largest double μ with δ(ε) ≤ δ; noise of deviation Δ₂/μ is (ε, δ)-private.
+
+    k releases of μ_1, ..., μ_k together are √Σμ_i²-Gaussian private, also if each depends on the
+    ones before (Dong, Roth and Su, corollary 2): there is no loss in composing them.
+
+    Notes
+    -----
+    An upper bound on δ(ε) is compared, so that no rounding makes μ too large; ε and δ are the
+    smaller ones of a double and the decimal that it is printed as. See
+    docs/mathematics/regression.md, (3).
+    """
+    budget, most = (min(Decimal(value), Decimal(repr(value))) for value in (epsilon, delta))
+    # Doubles above zero are in the order of their bits.
+    low, high = 0, struct.unpack("<q", struct.pack("<d", math.inf))[0]
+    while high - low > 1:
+        middle = (low + high) // 2
+        enough = gaussian_delta(_of_bits(middle), budget)[1] <= most
+        low, high = (middle, high) if enough else (low, middle)
+    return _of_bits(low)
+
+
+def _of_bits(bits: int) -> float:
+    number: float = struct.unpack("<d", struct.pack("<q", bits))[0]
+    return number
 
 
 @dataclass(frozen=True)

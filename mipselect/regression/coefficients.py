@@ -297,17 +297,12 @@ class CoefficientTable:
             term.meaning,
         )
 
-    @property
-    def head(self) -> str:
-        """Words for the sum of the rows."""
-        return f"{self.rule.aim} = the sum of:"
-
     def lines(self) -> list[str]:
         """Write the model as a sum, with a line for each row that is listed."""
         rows = [cells for _, cells in self.listed()]
         # What it is per is not padded: names may be of any letters.
         value, *others = (max((len(cells[k]) for cells in rows), default=0) for k in range(3))
-        lines = [self.head]
+        lines = [f"{self.rule.aim} = the sum of:"]
         for first, *middle, meaning in rows:
             padded = [text.ljust(n) for text, n in zip(middle, others, strict=True) if n]
             lines.append("  ".join(["", first.rjust(value), *padded, meaning]))

@@ -146,8 +146,7 @@ def kept_apart_of_arrays(
         # By chance there may be none, which must be no error: whether there are is private.
         columns = list(columns_of(model.support))
         found = model.decision(X[mask][:, columns]) if mask.any() else np.empty(0)
-        log_odds = model.has_probabilities
-        return Predictions(target[mask], found, of_classes, bound, complete=True, log_odds=log_odds)
+        return Predictions(target[mask], found, of_classes, bound, complete=True)
 
     return ~mask, _measuring(predictions, share, source)
 

@@ -17,10 +17,10 @@ from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.estimators import target_bound
 from mipselect.losses.classes import Classes, checked_classes, class_signs, sorted_classes
+from mipselect.mechanisms.noise.noise import log_exponentials, standard_normals
 from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.regression.base import PrivateLinearModel, PrivateRegressor
-from mipselect.regression.noise import product_laplace
 from mipselect.regression.perturbed_objective import (
     HUBER,
     LEAST_THRESHOLD,
@@ -59,6 +59,32 @@ FOOTNOTE = (
     "noise and minimiser are computed in double precision and rounded to coef_bound / 2^20; "
     "epsilon is proven for real numbers"
 )
+
+
+def product_laplace(source: random.Random, balls: Balls, scale: float) -> FloatArray:
+    """Draw b with density ∝ exp(-max_f ‖b_f‖₂/(a_f scale)), f over the balls; shape (size,).
+
+    The level sets of that norm are multiples of the product of the balls. So b is a uniform point
+    of the product times a Gamma variable of shape size + 1, independent of it: the sum of so many
+    exponential ones. For one ball of radius 1 the density is ∝ exp(-‖b‖₂/scale).
+    """
+    length = scale * float(np.exp(log_exponentials(source, balls.size + 1)).sum())
+    points = [
+        radius * uniform_in_ball(source, width)
+        for width, radius in zip(balls.widths, balls.radii, strict=True)
+    ]
+    return length * np.concatenate(points)
+
+
+def uniform_in_ball(source: random.Random, size: int) -> FloatArray:
+    """Draw a uniform point of the unit ball, shape (size,).
+
+    The direction is that of a normal vector, and the length e^{-E/size} with an exponential E: the
+    size-th power of a length is uniform.
+    """
+    direction = standard_normals(source, size)
+    length = math.exp(-math.exp(float(log_exponentials(source, 1)[0])) / size)
+    return length * direction / np.linalg.norm(direction)
 
 
 @estimator

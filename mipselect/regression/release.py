@@ -196,7 +196,8 @@ class ModelRelease(Release):
         InvalidInput
             If X is no such table, or no model was released.
         """
-        if self.table is None or _holds_columns(X):
+        # An array of numbers, or lists of them, is no table with names.
+        if self.table is None or isinstance(X, np.ndarray | list | tuple):
             return self._of_columns(X)
         self._released()
         parts = map(self._of_columns, mapped_batches(X, self.table.public))
@@ -511,11 +512,6 @@ def model_in(content: Any, what: str) -> ModelRelease:
         raise InvalidInput(f"{what}: {error}") from error
     except RecursionError:
         raise InvalidInput(f"{what}: not a stored model: it is nested too deeply") from None
-
-
-def _holds_columns(X: Any) -> bool:
-    """Return whether X is an array of numbers or lists of them, and not a table with names."""
-    return isinstance(X, np.ndarray | list | tuple)
 
 
 def _frozen(value: Any) -> Any:

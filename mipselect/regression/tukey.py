@@ -16,14 +16,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mipselect.arrays import FloatArray, checked_scales
-from mipselect.mechanisms.noise.noise import plus_laplace
+from mipselect.mechanisms.noise.noise import plus_laplace, standard_normals
 from mipselect.mechanisms.scores.noisy_max import exponential_coin
 from mipselect.mechanisms.scores.sample_aggregate import random_blocks
 from mipselect.parameters import estimator, parameter
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.regression.base import PrivateRegressor
-from mipselect.regression.noise import standard_normals
 from mipselect.regression.rows import Drawn, ModelRows, RowMap
 from mipselect.validation import checked_delta, checked_integer
 

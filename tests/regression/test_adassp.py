@@ -16,6 +16,7 @@ from scipy.stats import kstest, norm
 from mipselect import Ledger
 from mipselect.errors import BudgetExceeded, InvalidInput
 from mipselect.grid import GRID, MOST_ROWS, exact_products, exact_sums, on_grid
+from mipselect.mechanisms.noise.noise import plus_gaussian
 from mipselect.privacy.gaussian_curve import gaussian_delta
 from mipselect.regression import (
     AdaSSPRegressor,
@@ -27,10 +28,10 @@ from mipselect.regression.adassp import (
     SIZES_SHARE,
     deviations,
     inverse_of_regularised,
+    largest_mu,
     plus_symmetric_gaussian,
     smallest_eigenvalue,
 )
-from mipselect.regression.noise import largest_mu, plus_gaussian
 from mipselect.regression.rows import ModelRows, RowMap
 from tests.support.hockey_stick import log_gaussian_delta
 

@@ -16,6 +16,7 @@ from scipy.optimize import minimize
 from scipy.stats import gamma, kstest, norm
 
 from mipselect.errors import InvalidInput
+from mipselect.mechanisms.noise.noise import standard_normals
 from mipselect.regression import (
     AdaSSPRegressor,
     ObjectivePerturbationClassifier,
@@ -23,7 +24,7 @@ from mipselect.regression import (
     SelectThenRegress,
     objective_perturbation,
 )
-from mipselect.regression.noise import product_laplace, standard_normals
+from mipselect.regression.objective_perturbation import product_laplace
 from mipselect.regression.perturbed_objective import (
     Huber,
     LogisticLoss,

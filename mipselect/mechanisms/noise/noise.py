@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import erfinv, ndtri
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
@@ -258,6 +259,18 @@ def uniforms(
     return upper, from_end
 
 
+def standard_normals(source: random.Random, count: int) -> FloatArray:
+    """Draw standard normal numbers, shape (count,): the size x with P(|N| > x) = U, and a sign.
+
+    Sizes near zero and large ones have full relative precision, and there is no largest one.
+    """
+    words, sign = random_words(source, count), np.uint64(1 << 63)
+    small, from_end = uniforms(words & ~sign, 63, source)
+    sizes = np.where(small, math.sqrt(2.0) * erfinv(from_end), -ndtri(from_end / 2.0))
+    numbers: FloatArray = np.where(words & sign, sizes, -sizes)
+    return numbers
+
+
 def _lengthened(place: int, bits: int, source: random.Random) -> float:
     """Return the middle of an interval of (0, 1) that is narrow beside its distance from 0.
 
@@ -276,3 +289,16 @@ def plus_laplace(
     if private:
         return opendp_draws.laplace(value, epsilon, sensitivity)
     return value + sensitivity / epsilon * float(Laplace().largest(source, np.zeros(1))[0])
+
+
+def plus_gaussian(
+    values: FloatArray, deviation: float, source: random.Random, *, private: bool
+) -> FloatArray:
+    """Add independent normal noise: OpenDP's if `private`, else in double precision.
+
+    OpenDP's noise is a discrete Gaussian on multiples of 2^-1074, added exactly and then rounded
+    to a double: no bit of the sum tells more than the continuous law does.
+    """
+    if private:
+        return opendp_draws.gaussian(values, deviation)
+    return values + deviation * standard_normals(source, values.size).reshape(values.shape)
