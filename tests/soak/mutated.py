@@ -325,7 +325,7 @@ CLI = within(
     "cli",
     (
         "releasing.py",
-        '"private": guarantee.private,',
+        '"private": total.private,',
         '"private": True,',
         "a seeded command says that it is private",
         "test_release_command.py::test_a_seed_is_reproducible_and_not_private",
