@@ -392,7 +392,12 @@ class RowsSelector(PrivateSelector):
 
 @estimator
 class ScoreSelector(RowsSelector):
-    """A `RowsSelector` whose ε can be stated under either relation."""
+    """A `RowsSelector` that scores columns, and whose ε can be stated under either relation.
+
+    Columns that are always in are in the mask and change no score.
+    """
+
+    looks_at_always = False
 
     relation: str = parameter(
         '{"add-remove", "replace-one"}',

@@ -7,7 +7,6 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate
 
 import numpy as np
 
@@ -223,7 +222,7 @@ REDUNDANCIES: dict[str, Callable[..., FloatArray]] = {"max": np.max, "mean": mea
 
 @dataclass(frozen=True, eq=False)
 class RelevanceLessRedundancy:
-    """Scores |τ̂(X_j, Y)| less the largest or the mean |τ̂(X_j, X_j')| over j' chosen or always in.
+    """Scores |τ̂(X_j, Y)| less the largest or the mean |τ̂(X_j, X_j')| over the chosen j'.
 
     Strengths are multiples of `GRID` and the mean is cut to one, so that scores are exact: see
     docs/mathematics/score-mechanisms.md, (12).
@@ -233,7 +232,7 @@ class RelevanceLessRedundancy:
     Parameters
     ----------
     columns : Rankings
-        Of the columns of the features, one after another, then those always in.
+        Of the columns of the features, one after another.
     target : int array, shape (n,)
         The ranks of the rows in Y.
     layout : Layout
@@ -249,10 +248,10 @@ class RelevanceLessRedundancy:
     def __call__(self, chosen: Support) -> FloatArray:
         """Score the features after `chosen`, shape (p,)."""
         relevance = self._strengths(-1)
-        starts = self._starts
-        parts = [range(starts[j], starts[j + 1]) for j in (*self._always, *chosen)]
-        if not parts:
+        if not chosen:
             return relevance
+        starts = self._starts
+        parts = [range(starts[j], starts[j + 1]) for j in chosen]
         each = [np.max([self._strengths(c) for c in part], axis=0) for part in parts]
         return relevance - REDUNDANCIES[self.redundancy](each, axis=0)
 
@@ -261,19 +260,14 @@ class RelevanceLessRedundancy:
         if c not in self._kept:
             other = self.target if c < 0 else self.columns.ranks[c]
             found = np.abs(self.columns.correlations(other))
-            each = np.maximum.reduceat(found, self._starts[:-1])
-            self._kept[c] = each[: len(each) - len(self._always)]
+            self._kept[c] = np.maximum.reduceat(found, self._starts[:-1])
         return self._kept[c]
 
     @cached_property
     def _starts(self) -> list[int]:
-        """The first column of every feature and then of every part that is always in; the end."""
-        return list(accumulate(map(len, (*self.layout.groups, *self.layout.always)), initial=0))
-
-    @property
-    def _always(self) -> range:
-        """The places of the parts that are always in, behind the features."""
-        return range(len(self.layout.groups), len(self._starts) - 1)
+        """The first column of every feature, and their end."""
+        starts: list[int] = self.layout.features.starts.tolist()
+        return starts
 
 
 SENSITIVITIES = {"add-remove": 1.5, "replace-one": 2.0}
@@ -324,7 +318,7 @@ class KendallSelector(ScoreSelector):
 
     redundancy: str = parameter(
         '{"max", "mean"}',
-        "What is subtracted of the |τ̂(X_j, X_j')| with what is chosen or always in. 'mean' is as "
+        "What is subtracted of the |τ̂(X_j, X_j')| with what is chosen. 'mean' is as "
         "published; a copy of one of several chosen columns comes back with it, for its |τ̂| is "
         "divided by their number.",
         default="max",
@@ -338,13 +332,13 @@ class KendallSelector(ScoreSelector):
 
     def _of_rows(self, problem: Problem, rows: Rows, source: random.Random) -> Mechanism[Support]:
         target = Rankings.of(rows.y[:, None], source.getrandbits(SEED_BITS)).ranks[0]
-        columns = Rankings.of(rows.columns(problem), source.getrandbits(SEED_BITS))
         layout, k, one = problem.layout, problem.support_size, SENSITIVITIES[self.relation]
-        first = 2.0 * one if layout.always else one
+        table = rows.columns(problem)[:, : layout.features.starts[-1]]
+        columns = Rankings.of(table, source.getrandbits(SEED_BITS))
         return AdaptivePeeling(
             RelevanceLessRedundancy(columns, target, layout, self.redundancy),
             k,
             self.epsilon,
-            sensitivities=[first] + [2.0 * one] * (k - 1),
+            sensitivities=[one] + [2.0 * one] * (k - 1),
             relation=self.relation,
         )

@@ -192,10 +192,6 @@ def factor_of(table: FloatArray) -> FloatArray:
     return factor
 
 
-DEPENDENT_ON_FIXED = 1e-8
-"""A column that is always in depends on earlier ones if less than this share of it is left."""
-
-
 def lasso_ballot(
     X: FloatArray,
     y: FloatArray,
@@ -221,7 +217,7 @@ def lasso_ballot(
         return []
     with np.errstate(all="ignore"):
         features = plain_features(X.shape[1]) if features is None else features
-        block = in_block(X, y, features, penalise_intercept)
+        block = in_block(X, y, penalise_intercept)
         return votes(*block, features, k=k, m=y.size, alpha=alpha)
 
 
@@ -258,59 +254,23 @@ def votes(
 
 
 def in_block(
-    X: FloatArray, y: FloatArray, features: Features, penalise_intercept: bool = False
+    X: FloatArray, y: FloatArray, penalise_intercept: bool = False
 ) -> tuple[FloatArray, np.float64, FloatArray, np.float64]:
-    """Centre the features' columns and the target of a block, and return the units of both.
+    """Centre the columns and the target of a block, and return the units of both.
 
-    Centred, or with a column of ones behind them. Beside the columns that are always in: a Lasso
-    on what they do not explain is one in which they have no penalty.
+    Centred, or with a column of ones behind them.
     """
-    end, columns = features.starts[-1], X.astype(np.float64)
+    columns, of_target = X.astype(np.float64), y[:, None]
     if penalise_intercept:
-        ones = np.ones((y.size, 1))
-        table, x_unit = with_largest_one(np.hstack([columns[:, :end], ones, columns[:, end:]]))
-        target, y_unit = with_largest_one(y[:, None])
+        table, x_unit = with_largest_one(np.hstack([columns, np.ones((y.size, 1))]))
+        target, y_unit = with_largest_one(of_target)
     else:
-        (table, x_unit), (target, y_unit) = centred(columns), centred(y[:, None])
-    return beside_fixed(table, x_unit, target, y_unit, features)
-
-
-def beside_fixed(
-    table: FloatArray,
-    x_unit: np.float64,
-    target: FloatArray,
-    y_unit: np.float64,
-    features: Features,
-) -> tuple[FloatArray, np.float64, FloatArray, np.float64]:
-    """Return what is left of columns and target beside the last columns, which are always in."""
-    if features.always:
-        end = table.shape[1] - features.always
-        fixed, more = table[:, end:], np.hstack([table[:, :end], target])
-        rest = unexplained(more, fixed)
-        table, x_more = with_largest_one(rest[:, :-1])
-        target, y_more = with_largest_one(rest[:, -1:])
-        x_unit, y_unit = x_unit * x_more, y_unit * y_more
+        (table, x_unit), (target, y_unit) = centred(columns), centred(of_target)
     return table, x_unit, target[:, 0], y_unit
 
 
-def unexplained(columns: FloatArray, fixed: FloatArray) -> FloatArray:
-    """Return what is left of columns beside fixed ones, by Gram-Schmidt, which never fails."""
-    rest, directions = columns.copy(), fixed.copy()
-    for j in range(directions.shape[1]):
-        direction, length = directions[:, j], float(np.linalg.norm(directions[:, j]))
-        if length <= DEPENDENT_ON_FIXED * float(np.linalg.norm(fixed[:, j])) or length == 0.0:
-            continue
-        direction = direction / length
-        # Twice is enough for orthogonality up to rounding.
-        for _ in range(2):
-            rest -= np.outer(direction, direction @ rest)
-            later = directions[:, j + 1 :]
-            later -= np.outer(direction, direction @ later)
-    return rest
-
-
 def lengths_of(coefficients: FloatArray, features: Features) -> FloatArray:
-    """Compute ‖β_F‖ of every feature; what stands behind their columns is left out."""
+    """Compute ‖β_F‖ of every feature; that of an intercept behind their columns is left out."""
     coefficients = coefficients[: features.starts[-1]]
     if features.singles:
         return np.abs(coefficients)
@@ -342,18 +302,18 @@ def largest(sizes: FloatArray, k: int) -> list[int]:
 
 def votes_of_folds(sums: ExactSums, *, k: int, alpha: float | None) -> FloatArray:
     """Count the folds that vote for each feature, shape (p,), by `votes`. Sensitive."""
-    layout, moments = sums.layout, sums.moments
-    features = Features(layout.features.widths, sum(map(len, layout.always)))
-    entries = np.append(sums.places, moments.p + 1)
-    units = [*sums.units, moments.columns.y_bound]
+    features, moments = sums.layout.features, sums.moments
+    end = features.starts[-1]
+    entries = np.append(sums.places[:end], moments.p + 1)
+    units = [*sums.units[:end], moments.columns.y_bound]
     found = np.zeros(features.count)
     for fold in moments.folds:
         count = int(fold[0, 0]) // 2**32
         if count > 1:
             root = centred_root(fold, entries) * units
             table, x_unit = with_largest_one(root[:, :-1])
-            target, y_unit = with_largest_one(root[:, -1:])
-            block = beside_fixed(table, x_unit, target, y_unit, features)
+            target, y_unit = with_largest_one(root[:, -1])
+            block = table, x_unit, target, y_unit
             found[votes(*block, features, k=k, m=count, alpha=alpha)] += 1.0
     return found
 
@@ -464,7 +424,7 @@ class SampleAggregateSelector(ScoreSelector):
 
     def _of_rows(self, problem: Problem, rows: Rows, source: random.Random) -> Mechanism[Support]:
         return SampleAggregate(
-            rows.columns(problem),
+            rows.columns(problem)[:, : problem.layout.features.starts[-1]],
             rows.y,
             problem.support_size,
             self.epsilon,
@@ -493,12 +453,10 @@ class SampleAggregateSelector(ScoreSelector):
 
     def _ballot(self, problem: Problem) -> Ballot:
         """Choose how a block votes."""
-        # What is not clipped needs no column to fill up with, and has an intercept anyway.
-        layout = problem.layout
         return partial(
             lasso_ballot,
             k=problem.support_size,
             alpha=self.alpha,
             penalise_intercept=self.penalise_intercept,
-            features=Features(layout.features.widths, sum(map(len, layout.always))),
+            features=problem.layout.features,
         )

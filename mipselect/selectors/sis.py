@@ -7,7 +7,7 @@ import random
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -195,8 +195,6 @@ class SISSelector(ScoreSelector):
         flag="--top-k",
         check=lambda value, name: checked_choice(value, name, MECHANISMS),
     )
-
-    looks_at_always: ClassVar[bool] = False
 
     @property
     def bounds(self) -> tuple[str, ...]:
