@@ -26,7 +26,6 @@ from mipselect.cli.start import abandon, ignore_signals, let_signals_raise, say
 from mipselect.disk import write_whole as write_to_disk
 from mipselect.errors import InvalidInput, MipselectError, about
 from mipselect.pictures import SUFFIXES, require_matplotlib
-from mipselect.problem.scores import LOSS
 
 SENSITIVE = (
     "SENSITIVE: computed from the data without any privacy. Do not publish, share or store it "
@@ -248,24 +247,6 @@ def print_table(
         cells = ("" if x is None else f"{x:,}" if isinstance(x, int) else str(x) for x in row)
         table.add_row(*map(escape, cells))
     console.print(table)
-
-
-BOUNDS = ("x_bound", "y_bound", "coef_bound", "ridge")
-"""Bounds and scales of a problem, by the keys of `Problem.public`."""
-
-
-def bounds_in_words(public: Mapping[str, Any]) -> list[str]:
-    """Say the loss and the bounds of a problem, from `Problem.public`."""
-    parts = []
-    if public["loss"] is not None and public.get("score", LOSS) == LOSS:
-        parts.append(f"{public['loss']} loss")
-    for name in BOUNDS:
-        value = public[name]
-        if isinstance(value, list):
-            parts.append(f"{name} {min(value):g} to {max(value):g} by feature")
-        elif value is not None:
-            parts.append(f"{name} {value:g}")
-    return parts
 
 
 def picked(one: object, *names: str) -> dict[str, Any]:

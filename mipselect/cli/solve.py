@@ -15,12 +15,10 @@ from mipselect import search
 from mipselect.cli.declared import command, given, group, names_of, option, options, refuse
 from mipselect.cli.options import SEARCH_PANEL, SearchArguments, stated
 from mipselect.cli.output import (
-    BOUNDS,
     SENSITIVE,
     Delivery,
     Report,
     banner,
-    bounds_in_words,
     check_output,
     finite_or_none,
     heading,
@@ -31,6 +29,7 @@ from mipselect.cli.output import (
 from mipselect.cli.progress import Watch
 from mipselect.cli.table_options import SCHEMA, TABLE_PANEL, DialectOptions, SourceOptions
 from mipselect.errors import InvalidInput, MipselectError, NotCertified, about
+from mipselect.privacy.public_fields import in_words, public_settings
 from mipselect.validation import checked_integer
 
 if TYPE_CHECKING:  # --help imports none of them.
@@ -54,6 +53,9 @@ mipselect solve paper-p100 --pool-size 1000 --show 20 --output report.json
 """
 
 INTERCEPT = "(intercept)"
+
+BOUNDS = ("loss", "x_bound", "y_bound", "coef_bound", "ridge")
+"""Settings of a problem that are reported, by the keys of `Problem.public`."""
 
 RELATIVE = 1e-9
 """Largest effect of rounding, relative to a value."""
@@ -124,7 +126,7 @@ def solve(arguments: SolveArguments) -> None:
         "warning": SENSITIVE,
         "instance": name,
         **picked(instance, "n", "p", "n_features", "support_size", "number_of_supports"),
-        **{key: instance.problem.public()[key] for key in ("loss", *BOUNDS)},
+        **{key: instance.problem.public()[key] for key in BOUNDS},
         "intercept": instance.layout.intercept,
         **picked(found, "sensitivity", "tolerance", "certified"),
         "best": _best(instance, found),
@@ -319,25 +321,15 @@ def _of_levels(levels: MistakeLevels) -> dict[str, Any]:
 def _print_problem(console: Console, report: Report, instance: Instance, found: Found) -> None:
     """Print the problem and what the search took."""
     heading(console, report["instance"])
-    supports = report["number_of_supports"]
-    facts = {
-        "n": instance.n,
-        "p": instance.p,
-        "features": instance.n_features,
-        "s": instance.support_size,
-        "supports": supports if supports < 10**15 else f"about 10^{len(str(supports)) - 1}",
-        "sensitivity Δ": f"{found.sensitivity:.6g}",
-        "tolerance τ": f"{found.tolerance:g} Δ = {found.allowance:.3g}",
-        "solver": found.effort.solver,
-        "seconds": f"{found.effort.seconds:.2f}",
-    }
-    if instance.n_features == instance.p:
-        del facts["features"]
-    print_table(console, tuple(facts), [tuple(facts.values())])
-    intercept = "with an intercept" if instance.layout.intercept else "without an intercept"
+    told = [in_words(*each) for each in public_settings(report, hides_n=False).items()]
     if instance.problem.blocks is not None:
-        intercept = "blocks are centred, which stands for an intercept"
-    line(console, f"Problem: {', '.join([*bounds_in_words(instance.problem.public()), intercept])}")
+        told.append("blocks are centred, which stands for an intercept")
+    else:
+        told.append("with an intercept" if instance.layout.intercept else "without an intercept")
+    line(console, f"Problem: {'; '.join(told)}")
+    supports, effort = report["number_of_supports"], found.effort
+    many = f"{supports:,}" if supports < 10**15 else f"about 10^{len(str(supports)) - 1}"
+    line(console, f"Search: {many} supports by {effort.solver} in {effort.seconds:.2f} s")
     if "ranges" in report:
         line(console, f"Ranges, within which columns are scaled: {report['ranges']}. {DEFAULTS}")
 
