@@ -16,7 +16,7 @@ from mipselect.problem.descriptions import Expected, expected, files_of
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.problem.stored import StoredData, load_problem, public_problem
-from mipselect.tables.instances import ScoredTable, problem_of_moments
+from mipselect.tables.instances import ScoredTable
 from mipselect.tables.moments import Moments
 
 ENDING = ".npz"
@@ -78,16 +78,15 @@ def asked_of(source: SourceOptions, sizes: Sequence[int] | None) -> ProblemSourc
     question = {**moments.question.keywords, **stated(**asdict(moments.regularisation))}
     path, settings = Path(instance), {"support_size": size, **question}
 
-    def problem() -> tuple[Problem, int | None]:
-        summed = Moments.load(path)
-        with about(str(path)):
-            return problem_of_moments(summed, **settings), summed.n
-
     def data() -> StoredData:
         summed = Moments.load(path)
         with about(str(path)):
             made = Instance.from_moments(summed, **settings)
         return StoredData(path, made.problem, made)
+
+    def problem() -> tuple[Problem, int | None]:
+        held = data()
+        return held.problem, held.data.n
 
     return ProblemSource(problem, data, (path,))
 

@@ -124,13 +124,16 @@ def release(arguments: ReleaseArguments) -> None:
 
     Running time, and whether a run ends, depend on the data and are not covered.
     """
-    from mipselect.cli.inputs import asked_of
+    from mipselect.cli.inputs import ENDING, asked_of
     from mipselect.cli.releasing import plan_draws
+    from mipselect.selectors.base import RowsSelector
     from mipselect.selectors.exact_draws import asked_sizes
 
     drawing, instance = arguments.drawing, arguments.source.instance
     plan = plan_draws(drawing, instance, {"command": "release", "instance": instance})
     source = asked_of(arguments.source, asked_sizes(plan.method))
+    if instance.endswith(ENDING) and isinstance(plan.method, RowsSelector):
+        plan.method.require_sums()
     plan.deliver(source, arguments.delivery, dry_run=drawing.dry_run)
 
 

@@ -344,7 +344,13 @@ class RowsSelector(PrivateSelector):
         with np.errstate(all="ignore"):
             if isinstance(data, Rows):
                 return self._of_rows(problem, data, source)
+            self.require_sums()
             return self._of_sums(problem, data)
+
+    def require_sums(self) -> None:
+        """Raise `InvalidInput` unless it draws from sums over rows too."""
+        if type(self)._of_sums is RowsSelector._of_sums:
+            raise self._needs_rows("moments are sums and no rows")
 
     def _needs_rows(self, given: str) -> InvalidInput:
         name = type(self).__name__.removesuffix("Selector")
@@ -363,11 +369,8 @@ class RowsSelector(PrivateSelector):
         """See `law`; `source` is its `rng`."""
 
     def _of_sums(self, problem: Problem, sums: ExactSums) -> Mechanism[Support]:
-        """See `law`; `InvalidInput` unless sums are enough."""
-        raise InvalidInput(
-            f"{type(self).__name__.removesuffix('Selector')} needs rows: moments are sums and no "
-            "rows"
-        )
+        """See `law`; where there is such a law."""
+        raise NotImplementedError
 
     def _mechanism(self, X: Any, y: Any, source: random.Random) -> Mechanism[Any]:
         problem = self._problem()

@@ -247,6 +247,7 @@ REFUSED: dict[str, dict[str, str | tuple[str, ...]]] = {
         "--always w": "'w' is the survey weight",
     },
     "release m.npz --epsilon 1": {
+        "--support-size 1 --method kendall": "Kendall draws from scores of rows, and moments are",
         "": "one of --support-size",
         "--support-size 9": "in 1..5",
         "--support-size 2 --always z": "no field",
