@@ -18,7 +18,7 @@ from mipselect.privacy import Guarantee, Release
 from mipselect.privacy.guarantee import ROW, amount, compose, is_row, neighbours
 from mipselect.quality import Quality
 from mipselect.reports import methods
-from mipselect.reports.released import MODEL, SELECTION, ReportedRelease, field_words
+from mipselect.reports.released import ReportedRelease, field_words
 from mipselect.validation import joined, plural
 
 DIGITS = Context(prec=3, rounding=ROUND_CEILING)
@@ -140,31 +140,6 @@ class ReleaseReport:
             methods=methods,
             joined=joined,
         )
-
-    @property
-    def question(self) -> str:
-        """What was to be found out, of which table, by how many releases."""
-        tables, targets = self.tables, self._aims()
-        where = f" of the table{'s' if len(tables) > 1 else ''} {joined(tables)}" if tables else ""
-        aims = joined(targets) if targets else "a target"
-        kinds = {one.kind for one in self.releases}
-        if MODEL in kinds:
-            question = f"Which fields{where} go with {aims}, and how?"
-        elif SELECTION in kinds:
-            question = f"Which fields{where} go with {aims}?"
-        else:
-            question = f"How good are predictions of {aims} on the rows{where or ' of a table'}?"
-        verb = "answers" if len(self.releases) == 1 else "answer"
-        kind = "private release" if all(one.private for one in self.releases) else "release"
-        return f"{question} {plural(len(self.releases), kind)} {verb}."
-
-    def _aims(self) -> list[str]:
-        """List the targets, with their titles where one of the releases has them."""
-        found: dict[str, str] = {}
-        for one in self.releases:
-            if one.target is not None:
-                found[one.target] = found.get(one.target) or one.titles.get(one.target, "")
-        return [f"{name} ({words})" if words else name for name, words in found.items()]
 
     def origin(self, one: ReportedRelease) -> str:
         """Say from which table, by which method and under which guarantee a release was drawn."""

@@ -104,7 +104,7 @@ class ReportedRelease:
     @property
     def topic(self) -> str:
         """Title of its section."""
-        target = self.target or "the target"
+        target = "the target" if self.target is None else self.named(self.target)
         return {
             SELECTION: f"Which fields go with {target}",
             MODEL: f"How {target} goes with other fields",
@@ -165,13 +165,48 @@ class ReportedRelease:
         return bool(then) and selection != "all features"
 
     @property
-    def model_in_words(self) -> dict[str, Any]:
-        """The fields and coefficients of the model, by the names in the template."""
+    def model_fields(self) -> str:
+        """Which fields are in the model, and which of them always."""
+        assert self.model is not None
+        names = self.model.feature_names or tuple(map(str, self.model.support))
+        always = () if self.model.table is None else self.model.table.always
+        kept = f"; always in: {', '.join(always)}" if always else ""
+        return f"{plural(len(names), 'field')} in the model: {', '.join(names)}{kept}."
+
+    @property
+    def coefficients(self) -> dict[str, Any]:
+        """The table of coefficients, by the names of its parts in the template."""
         # What reads tables takes long to import.
-        from mipselect.reports.results import model_in_words
+        from mipselect.regression.coefficients import CoefficientTable, reading_notes
+        from mipselect.tables.encoders import INTERCEPT, Term
+
+        def meaning(term: Term) -> str:
+            """Say what differs, with the title of its field where that says more than the unit."""
+            words = "" if term.kind == INTERCEPT else self.titles.get(term.field, "")
+            says_more = words and words != f"in {term.unit}"
+            return f"{term.meaning} ({words})" if says_more else term.meaning
 
         assert self.model is not None
-        return model_in_words(self.model, self.titles)
+        table = CoefficientTable.of(self.model)
+        level = "" if table.reason else f"{100.0 * table.level:g} % interval"
+        titles = ("what differs", f"estimate{self._unit_of_target}", level, "odds")
+        rows = [(meaning(row.term), *cells[:3]) for row, cells in table.listed()]
+        there = [k for k, title in enumerate(titles) if title and any(row[k] for row in rows)]
+        return {
+            "titles": [titles[k] for k in there],
+            "rows": [[row[k] for k in there] for row in rows],
+            "numbers": titles[1:],
+            "notes": reading_notes(table),
+        }
+
+    @property
+    def _unit_of_target(self) -> str:
+        """The unit of the target as the end of a phrase; "" for classes and unknown units."""
+        if self.model is None or self.model.table is None or self.model.classes is not None:
+            return ""
+        entries = {each["name"]: each for each in self.model.table.schema.content["fields"]}
+        unit = one_line(entries.get(self.model.table.target, {}).get("unit"))
+        return unit and f", in {unit}"
 
     @property
     def measured(self) -> str:

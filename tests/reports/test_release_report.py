@@ -163,8 +163,6 @@ def test_a_seeded_draw_is_shown_big_and_takes_the_guarantee_from_all() -> None:
     seeded = Release((0,), ("age",), Guarantee(1.0), "exponential", False)
     made = ReleaseReport.of([released(), seeded])
     assert not made.total.private
-    assert "2 releases answer" in made.markdown()
-    assert "2 private releases answer" in ReleaseReport.of([released()] * 2).markdown()
     assert made.markdown().split("\n\n")[1].startswith("> **NOT PRIVATE: release 2 was drawn")
     page = made.html()
     checked_page(page)
