@@ -120,10 +120,11 @@ class CommandGroup(Group):
         """Put the command itself in the place of its first line, and defaults before its words."""
         name, *words = args
         if name in known_commands():
-            defaults = from_file(name, words)
-            before = ["=".join(default) for default in defaults]
-            self.commands[name] = imported(name, [*words, *before], defaults)
-            args = [name, *before, *words]
+            if defaults := from_file(name, words):
+                say(f"note: from {FILE}: {shlex.join(chain.from_iterable(defaults))}")
+            words = [*map("=".join, defaults), *words]
+            self.commands[name] = imported(name, words)
+            args = [name, *words]
         return super().resolve_command(ctx, args)
 
 
@@ -134,7 +135,7 @@ def runs_of(name: str) -> tuple[Callable[..., None], ...]:
     return parts or (getattr(module, name.replace("-", "_")),)
 
 
-def imported(name: str, words: Sequence[str] = (), defaults: Sequence[tuple[str, ...]] = ()) -> Any:
+def imported(name: str, words: Sequence[str] = ()) -> Any:
     """Import the module that declares a command, and make the command for the words behind it."""
     place, line = known_commands()[name]
     made = alone = typer.Typer()
@@ -145,35 +146,24 @@ def imported(name: str, words: Sequence[str] = (), defaults: Sequence[tuple[str,
         alone.add_typer(made, name=name)
     for run in runs_of(name):
         own = name if made is alone else run.__name__.replace("_", "-")
-        made.command(own, cls=QuickCommand, epilog=examples)(typed(name, run, words, defaults))
+        made.command(own, cls=QuickCommand, epilog=examples)(typed(run, words))
     return get_group(alone).commands[name]
 
 
-def typed(
-    name: str,
-    run: Callable[..., None],
-    words: Sequence[str] = (),
-    defaults: Sequence[tuple[str, ...]] = (),
-) -> Callable[..., None]:
+def typed(run: Callable[..., None], words: Sequence[str] = ()) -> Callable[..., None]:
     """Return a command as typer reads it: a function of all of its options.
 
     Parameters
     ----------
-    name : str
-        The command, or the group that it is of.
     run : callable
         As it is declared by `declared.command`.
     words : sequence of str
         What stands behind the name.
-    defaults : sequence of tuples of str
-        What a file says in front of them; see `from_file`.
     """
     declared = [*declared_of(run), *options_of_method(declared_of(run), words)]
 
     @wraps(run)
     def called(**given: Any) -> None:
-        if defaults:
-            say(f"note: from {FILE}: {shlex.join(chain.from_iterable(defaults))}")
         call(run, {option.name: given[option.field] for option in declared})
 
     parameters = [option.parameter for option in declared]
@@ -200,7 +190,7 @@ def options_of_method(
     own = {method} & set(BY_NAME)
     found = {option.name: option for name in own for option in _flagged(name)}
     foreign = {text for text in texts if text.startswith("--")} - {*known, *found}
-    if not foreign & set(HELP["help_option_names"]):
+    if foreign and not foreign & set(HELP["help_option_names"]):
         others = {option.name: option for name in BY_NAME for option in _flagged(name)}
         found |= {name: others[name] for name in foreign & set(others)}
     return list(found.values())
