@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from mipselect.errors import InvalidInput
 from mipselect.tables import values
-from mipselect.tables.csv_rows import SAVE_AS_UTF8
 from mipselect.tables.fields import POINTS, Field
 from mipselect.tables.mapping import open_columns
+from mipselect.tables.parts import SAVE_AS_UTF8
 from mipselect.tables.public_map import (
     Ranges,
     checked_fields,

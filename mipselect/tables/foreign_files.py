@@ -24,9 +24,8 @@ import numpy as np
 import pyarrow as pa
 
 from mipselect.errors import InvalidInput
-from mipselect.tables.csv_rows import UTF8
 from mipselect.tables.fields import BLANKS
-from mipselect.tables.parts import ROWS, Part, positions_of
+from mipselect.tables.parts import ROWS, UTF8, Part, positions_of
 from mipselect.tables.values import arrow_cells, written
 from mipselect.validation import LAST_INTEGER, listed, shown
 

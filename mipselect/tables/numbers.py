@@ -26,9 +26,16 @@ from mipselect.errors import InvalidInput
 from mipselect.frames import ADVICE, refuse_stored_index
 from mipselect.problem.descriptions import WAYS
 from mipselect.tables import values
-from mipselect.tables.csv_rows import BYTE_FOR_BYTE, NO_UTF8, UTF8, CsvRows
 from mipselect.tables.fields import BLANKS, NUMBERS, Field, field_of
-from mipselect.tables.parts import Part, TableFile, require_columns
+from mipselect.tables.parts import (
+    BYTE_FOR_BYTE,
+    NO_UTF8,
+    UTF8,
+    CsvRows,
+    Part,
+    TableFile,
+    require_columns,
+)
 from mipselect.tables.sources import CSV, PARQUET, kind_of_file, stored_parts
 from mipselect.validation import checked_name, listed, shown
 

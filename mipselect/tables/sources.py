@@ -22,12 +22,12 @@ from pyarrow import fs, ipc, parquet
 from mipselect.disk import DAMAGE
 from mipselect.errors import InvalidInput
 from mipselect.frames import is_of
-from mipselect.tables.csv_rows import CsvRows
 from mipselect.tables.foreign_files import excel_part, stat_part
 from mipselect.tables.parts import (
     COMMA,
     ROWS,
     ChosenRows,
+    CsvRows,
     Part,
     Read,
     TableFile,

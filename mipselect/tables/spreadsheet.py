@@ -21,8 +21,8 @@ from typing import Any, Literal
 from mipselect import disk
 from mipselect.errors import InvalidInput, about
 from mipselect.json_objects import parsed
-from mipselect.tables.csv_rows import SAVE_AS_UTF8
 from mipselect.tables.fields import NUMBERS, PROPOSED, ROLE
+from mipselect.tables.parts import SAVE_AS_UTF8
 from mipselect.tables.schema import MOST_BYTES, PRIVACY_UNIT, TableSchema
 from mipselect.validation import did_you_mean, listed, shown
 

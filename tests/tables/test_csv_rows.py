@@ -17,10 +17,9 @@ from pyarrow import parquet
 
 from mipselect.errors import InvalidInput
 from mipselect.tables import TableFile, TableSchema
-from mipselect.tables.csv_rows import BLOCK, CsvRows
 from mipselect.tables.mapping import read_rows
 from mipselect.tables.numbers import header, read_table
-from mipselect.tables.parts import Part
+from mipselect.tables.parts import BLOCK, CsvRows, Part
 from mipselect.tables.sources import open_source
 from tests.support.fields import listed, numeric, schema_of
 from tests.support.mapped_tables import FeatureTable, map_table, public_map
