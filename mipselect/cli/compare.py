@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
@@ -181,23 +181,22 @@ def contradictions(answers: Sequence[FoundBySolver]) -> list[str]:
     above its value. As the bounds of a certified answer are within its tolerance of its values,
     certified values that are further apart than the tolerance are found by this too.
     """
-    return [sentence for one, other in permutations(answers, 2) for sentence in _above(one, other)]
-
-
-def _above(proving: FoundBySolver, naming: FoundBySolver) -> Iterator[str]:
-    if naming.levels is None:
-        return
-    for support, value in zip(naming.levels.supports, naming.levels.values, strict=True):
-        what, bound = "every support", proving.bound
-        if proving.levels is not None:
-            level = proving.levels.level_of(support)
-            if level < len(proving.levels):
-                what, bound = f"level {level}", float(proving.levels.bounds[level])
-        if bound > value + RELATIVE * abs(value):
-            yield (
-                f"{proving.solver} proves {what} to be at {bound:.12g} or above, and "
-                f"{naming.solver} has a support in it of value {value:.12g}"
-            )
+    found = []
+    for proving, naming in permutations(answers, 2):
+        if naming.levels is None:
+            continue
+        for support, value in zip(naming.levels.supports, naming.levels.values, strict=True):
+            what, bound = "every support", proving.bound
+            if proving.levels is not None:
+                level = proving.levels.level_of(support)
+                if level < len(proving.levels):
+                    what, bound = f"level {level}", float(proving.levels.bounds[level])
+            if bound > value + RELATIVE * abs(value):
+                found.append(
+                    f"{proving.solver} proves {what} to be at {bound:.12g} or above, and "
+                    f"{naming.solver} has a support in it of value {value:.12g}"
+                )
+    return found
 
 
 def _print_round(console: Console, one: Mapping[str, Any]) -> None:

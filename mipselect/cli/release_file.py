@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mipselect.disk import small_content, text_of
 from mipselect.errors import InvalidInput, MipselectError
@@ -16,7 +16,15 @@ from mipselect.privacy.guarantee import ROW
 from mipselect.privacy.public_fields import public_settings
 from mipselect.quality import Quality
 from mipselect.reports.release_report import of_object
-from mipselect.reports.released import LedgerNote, ReportedRelease, field_words, titles_in_words
+from mipselect.reports.released import (
+    EVALUATION,
+    MODEL,
+    SELECTION,
+    LedgerNote,
+    ReportedRelease,
+    field_words,
+    titles_in_words,
+)
 from mipselect.validation import (
     checked_flag,
     checked_integer,
@@ -25,9 +33,6 @@ from mipselect.validation import (
     checked_number,
     shown,
 )
-
-if TYPE_CHECKING:
-    from mipselect.regression import ModelRelease
 
 MOST_BYTES = 100_000_000
 """Bytes of a file of a release."""
@@ -90,14 +95,79 @@ def read_release(path: Path) -> ReportedRelease:
 
 
 def _of_kind(report: Mapping[str, Any]) -> ReportedRelease:
+    """Describe what `select`, `release` or `fit` drew, or `evaluate` measured."""
     if "format" in report:
+        from mipselect.regression import ModelRelease
+
         # What `ModelRelease.save` wrote: its table and ledger are not known.
-        return of_object(_model(report), "model")
+        return of_object(ModelRelease.from_dict(report), "model")
     _require_release(report)
-    found = _evaluation(report) if "quality" in report else _selection_or_model(report)
-    if found.guarantee.private is not report["private"]:
+    kind, found = _drawn(report)
+    of_all = "guarantee_of_all_draws" if kind == SELECTION else "guarantee"
+    guarantee = Guarantee.from_dict(report[of_all])
+    if found.guarantee != guarantee:
+        raise InvalidInput("is no release: its guarantees contradict each other")
+    if guarantee.private is not report["private"]:
         raise InvalidInput("is no release: private contradicts its guarantee")
-    return found
+    target, unit, paid = (report.get(key) for key in ("target", "protected_unit", "ledger"))
+    data, ledger = _file_name(report, "data" if "data" in report else "instance"), None
+    if paid is not None:
+        ledger = LedgerNote(
+            checked_name(paid["identity"], "the identity of the ledger"),
+            checked_name(paid["unit"], "the unit"),
+            checked_integer(paid["head"]["number"], "the row", 0),
+            checked_name(paid["head"]["hash"], "the hash"),
+        )
+    read: dict[str, Any] = {
+        "name": data,
+        "guarantee": guarantee,
+        "data": data,
+        "target": None if target is None else checked_name(target, "target"),
+        "unit": ROW if unit is None else checked_name(unit, "the protected unit"),
+        "ledger": ledger,
+        "version": checked_name(report["mipselect"], "the version"),
+    }
+    if kind == EVALUATION:
+        return ReportedRelease(quality=found, about=_file_name(report, "model"), **read)
+    of, model = report.get("features_of"), found if kind == MODEL else None
+    return ReportedRelease(
+        method=checked_name(report["method"], "method"),
+        selection=found if model is None else None,
+        model=model,
+        settings=_settings(report, guarantee.relation),
+        candidates=_names(report, "features", "a feature"),
+        always=_names(report, "always", "a name of always"),
+        features_of=None if of is None else checked_name(of["sha256"], "a SHA-256"),
+        titles=titles_in_words(report) if model is None else field_words(model),
+        near_chance=checked_flag(report.get("nearly_blind") or False, "nearly_blind"),
+        # Models may be equal: table and ledger tell them apart.
+        **read,
+    )
+
+
+def _drawn(report: Mapping[str, Any]) -> tuple[str, Any]:
+    """Read the release itself, and say of which kind it is."""
+    if "quality" in report:
+        quality = {"quality": report["quality"]}
+        for fault in faults(quality, "mipselect.regression", "model_schema.json"):
+            if fault.startswith("quality"):
+                raise InvalidInput(fault)
+        return EVALUATION, Quality.from_dict(report["quality"])
+    if "model" in report:
+        # Only where there is one, what reads tables is imported: it takes long.
+        from mipselect.regression import ModelRelease
+
+        return MODEL, ModelRelease.from_dict(report["model"])
+    if len(report["releases"]) != 1:
+        raise InvalidInput("it must have one draw")
+    (entry,) = report["releases"]
+    return SELECTION, Release(
+        tuple(entry["support"]),
+        tuple(entry["feature_names"]),
+        Guarantee.from_dict(entry["guarantee"]),
+        entry["mechanism"],
+        entry["private"],
+    )
 
 
 def _require_release(report: Mapping[str, Any]) -> None:
@@ -115,89 +185,6 @@ def _require_release(report: Mapping[str, Any]) -> None:
             raise InvalidInput(f"is no release: {key} {found}; {COMMANDS}")
     if report.keys().isdisjoint(("model", "releases", "quality")):
         raise InvalidInput(f"is no release that a report has words for; {COMMANDS}")
-
-
-def _selection_or_model(report: Mapping[str, Any]) -> ReportedRelease:
-    """Describe what `select`, `release` or `fit` drew."""
-    model = _model(report["model"]) if "model" in report else None
-    if model is not None:
-        drawn: Release = model
-        guarantee = Guarantee.from_dict(report["guarantee"])
-    else:
-        if len(report["releases"]) != 1:
-            raise InvalidInput("it must have one draw")
-        (entry,) = report["releases"]
-        guarantee = Guarantee.from_dict(report["guarantee_of_all_draws"])
-        drawn = Release(
-            tuple(entry["support"]),
-            tuple(entry["feature_names"]),
-            Guarantee.from_dict(entry["guarantee"]),
-            entry["mechanism"],
-            entry["private"],
-        )
-    if drawn.guarantee != guarantee:
-        raise InvalidInput("is no release: its guarantees contradict each other")
-    of = report.get("features_of")
-    return ReportedRelease(
-        guarantee=guarantee,
-        method=checked_name(report["method"], "method"),
-        selection=drawn if model is None else None,
-        model=model,
-        settings=_settings(report, guarantee.relation),
-        candidates=_names(report, "features", "a feature"),
-        always=_names(report, "always", "a name of always"),
-        features_of=None if of is None else checked_name(of["sha256"], "a SHA-256"),
-        titles=titles_in_words(report) if model is None else field_words(model),
-        near_chance=checked_flag(report.get("nearly_blind") or False, "nearly_blind"),
-        **_common(report),
-    )
-
-
-def _model(stored: Mapping[str, Any]) -> ModelRelease:
-    """Read a model. Only where there is one, what reads tables is imported: it takes long."""
-    from mipselect.regression import ModelRelease
-
-    return ModelRelease.from_dict(stored)
-
-
-def _evaluation(report: Mapping[str, Any]) -> ReportedRelease:
-    """Describe what `evaluate` measured."""
-    for fault in faults(
-        {"quality": report["quality"]}, "mipselect.regression", "model_schema.json"
-    ):
-        if fault.startswith("quality"):
-            raise InvalidInput(fault)
-    quality = Quality.from_dict(report["quality"])
-    guarantee = Guarantee.from_dict(report["guarantee"])
-    if quality.guarantee != guarantee:
-        raise InvalidInput("is no release: its guarantees contradict each other")
-    return ReportedRelease(
-        guarantee=guarantee,
-        quality=quality,
-        about=_file_name(report, "model"),
-        **_common(report),
-    )
-
-
-def _common(report: Mapping[str, Any]) -> dict[str, Any]:
-    """Read what releases of every kind have: table, target, unit, ledger and software."""
-    target, unit, paid = (report.get(key) for key in ("target", "protected_unit", "ledger"))
-    data, ledger = _file_name(report, "data" if "data" in report else "instance"), None
-    if paid is not None:
-        ledger = LedgerNote(
-            checked_name(paid["identity"], "the identity of the ledger"),
-            checked_name(paid["unit"], "the unit"),
-            checked_integer(paid["head"]["number"], "the row", 0),
-            checked_name(paid["head"]["hash"], "the hash"),
-        )
-    return {
-        "name": data,
-        "data": data,
-        "target": None if target is None else checked_name(target, "target"),
-        "unit": ROW if unit is None else checked_name(unit, "the protected unit"),
-        "ledger": ledger,
-        "version": checked_name(report["mipselect"], "the version"),
-    }
 
 
 def _file_name(report: Mapping[str, Any], key: str) -> str:

@@ -349,7 +349,13 @@ def method_asked_for(name: str, epsilon: float, options: Mapping[str, Any]) -> P
         flags[option]: PARSED[option][0](value) if option in PARSED else value
         for option, value in chosen.items()
     }
-    _require_sense(kind, values)
+    # Nothing would come of these beside the others.
+    if name == "mistakes" and "pool_size" in values and "test_epsilon" not in values:
+        raise InvalidInput(
+            "--pool-size (without --test-epsilon) does not apply to --method mistakes"
+        )
+    if "complexity" in values and len(values.get("sizes", ())) < 2:
+        raise InvalidInput("--complexity is for a choice between sizes: give --sizes, such as 1-8")
     if issubclass(kind, ScoreSelector):
         # An instance's number of rows is public unless it is said to be private.
         values.setdefault("relation", "replace-one")
@@ -362,16 +368,6 @@ def flags_of(kind: type[PrivateSelector]) -> dict[str, str]:
     """Return the names of those parameters of a method that are options, by their option."""
     known = parameters_of(kind).items()
     return {about.flag: name for name, about in known if about.flag is not None}
-
-
-def _require_sense(kind: type[PrivateSelector], values: Mapping[str, Any]) -> None:
-    """Raise `InvalidInput` for an option that nothing would come of beside the others."""
-    if kind.name == "mistakes" and "pool_size" in values and "test_epsilon" not in values:
-        raise InvalidInput(
-            "--pool-size (without --test-epsilon) does not apply to --method mistakes"
-        )
-    if "complexity" in values and len(values.get("sizes", ())) < 2:
-        raise InvalidInput("--complexity is for a choice between sizes: give --sizes, such as 1-8")
 
 
 def plan_draws(drawing: SupportDrawOptions, title: str, head: Mapping[str, Any]) -> SupportPlan:
