@@ -22,7 +22,7 @@ from mipselect.regression.release import ModelRelease
 from mipselect.tables.fields import ROLE
 from mipselect.tables.mapping import chosen_rows, open_table, read_rows
 from mipselect.tables.model_table import ModelTable
-from mipselect.tables.parts import Part
+from mipselect.tables.parts import Part, total_rows
 from mipselect.tables.public_map import PublicMap, TableQuestion, checked_schema
 from mipselect.tables.schema import PRIVACY_UNIT, TableSchema
 from mipselect.tables.sources import read_again
@@ -179,13 +179,13 @@ def kept_apart_of_table(
         return held_out(units, share, relation, source)
 
     public = question.public
-    apart = chosen_rows(open_table(read_again(table), public), public, choose)
+    apart, others = chosen_rows(open_table(read_again(table), public), public, choose)
 
     def predictions(model: ModelRelease) -> Predictions:
         known = evaluation_map(measurable_table(model), question.schema, question.unit_rule)
-        return predictions_of(model, apart.opened() if len(apart) else (), known)
+        return predictions_of(model, apart if total_rows(p.rows for p in apart) else (), known)
 
-    return ~apart, _measuring(predictions, share, source)
+    return others, _measuring(predictions, share, source)
 
 
 def _unmeasured(model: ModelRelease) -> ModelRelease:

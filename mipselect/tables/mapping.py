@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from mipselect.errors import InvalidInput, warn_of_inferred_types
 from mipselect.tables import values
 from mipselect.tables.encoders import Scaled, Unscaled
 from mipselect.tables.fields import NUMBERS
-from mipselect.tables.parts import ChosenRows, Part, TableFile, require_columns, total_rows
+from mipselect.tables.parts import Part, TableFile, of_chosen, require_columns, total_rows
 from mipselect.tables.public_map import InputMap, PublicMap, counted_shares
 from mipselect.tables.sources import open_source
 from mipselect.validation import listed
@@ -239,7 +240,7 @@ def chosen_rows(
     parts: tuple[Part, ...],
     public: PublicMap,
     choose: Callable[[int], NDArray[np.bool_]],
-) -> ChosenRows:
+) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
     """Choose rows of a table, or people with all of their rows.
 
     Parameters
@@ -250,6 +251,11 @@ def chosen_rows(
         With the field that says whose row it is, if there is one.
     choose : callable
         From the number of rows, or people, to a bool array of their length.
+
+    Returns
+    -------
+    chosen, others : tuples of Part
+        With these rows, and with all others.
     """
     name = public.names[-1] if public.unit is None else public.unit.name
     starts, rows = [], 0
@@ -261,7 +267,13 @@ def chosen_rows(
             if public.unit is not None:
                 identities.append(values.identities(batch.column(0), public.unit))
     if public.unit is None:
-        return ChosenRows(parts, choose(rows), tuple(starts))
-    person = numbered(identities)
-    people = int(person.max()) + 1 if len(person) else 0
-    return ChosenRows(parts, choose(people)[person], tuple(starts))
+        chosen = choose(rows)
+    else:
+        person = numbered(identities)
+        chosen = choose(int(person.max()) + 1 if len(person) else 0)[person]
+    places = [slice(*ends) for ends in pairwise([*starts, rows])]
+
+    def of_all(some: NDArray[np.bool_]) -> tuple[Part, ...]:
+        return tuple(of_chosen(part, some[at]) for part, at in zip(parts, places, strict=True))
+
+    return of_all(chosen), of_all(~chosen)

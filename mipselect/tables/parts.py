@@ -15,7 +15,7 @@ import io
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
@@ -205,41 +205,9 @@ def pieces(batches: Iterable[pa.RecordBatch], names: Sequence[str]) -> Iterator[
             yield chosen.slice(start, ROWS)
 
 
-@dataclass(frozen=True, eq=False)
-class ChosenRows:
-    """Rows of a table, by their places; sensitive.
+def of_chosen(part: Part, chosen: NDArray[np.bool_]) -> Part:
+    """Return a part that reads the chosen rows only, which are sensitive."""
 
-    Attributes
-    ----------
-    parts : tuple of Part
-        Parts of the whole table.
-    chosen : bool array, shape (n,)
-        In the order in which the parts are read.
-    starts : tuple of int
-        Place of the first row of every part.
-    """
-
-    parts: tuple[Part, ...]
-    chosen: NDArray[np.bool_] = field(repr=False)
-    starts: tuple[int, ...]
-
-    def __invert__(self) -> ChosenRows:
-        """Return all other rows."""
-        return replace(self, chosen=~self.chosen)
-
-    def __len__(self) -> int:
-        return int(self.chosen.sum())
-
-    def opened(self) -> tuple[Part, ...]:
-        """Return parts that read the chosen rows only."""
-        ends = (*self.starts[1:], len(self.chosen))
-        return tuple(
-            _of_chosen(part, self.chosen[start:end])
-            for part, start, end in zip(self.parts, self.starts, ends, strict=True)
-        )
-
-
-def _of_chosen(part: Part, chosen: NDArray[np.bool_]) -> Part:
     def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         start = 0
         for batch in part.read(names):

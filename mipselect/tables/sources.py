@@ -26,7 +26,6 @@ from mipselect.tables.foreign_files import excel_part, stat_part
 from mipselect.tables.parts import (
     COMMA,
     ROWS,
-    ChosenRows,
     CsvRows,
     Part,
     Read,
@@ -75,8 +74,8 @@ def open_source(source: Any) -> tuple[Part, ...]:
     """
     if isinstance(source, str | Path | TableFile):
         return stored_parts(source if isinstance(source, TableFile) else TableFile(source))
-    if isinstance(source, ChosenRows):
-        return source.opened()
+    if isinstance(source, tuple) and source and isinstance(source[0], Part):
+        return source
     from pyarrow import dataset
 
     if isinstance(source, pa.RecordBatch):
