@@ -226,10 +226,10 @@ def plan_against_fit(
         PermuteAndFlipSelector(size), ObjectivePerturbationRegressor(loss="huber")
     )
     plan = plan_fit(
-        defaults,
         whole.schema,
         **whole.question,
         rows=rows,
+        support_size=size,
         epsilons=epsilons,
         effect=effect,
         time_limit=time_limit,

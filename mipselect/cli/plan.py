@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from mipselect.cli.declared import command, group, option, options, required
-from mipselect.cli.options import option_named
 from mipselect.cli.output import (
     Delivery,
     check_figure,
@@ -24,11 +23,18 @@ from mipselect.cli.output import (
 )
 from mipselect.cli.progress import Spinner
 from mipselect.cli.start import say
-from mipselect.cli.table_options import LOSS_OF_NUMBERS, SCHEMA, SchemaOptions
+from mipselect.cli.table_options import SCHEMA, SchemaOptions
 from mipselect.errors import InvalidInput
 from mipselect.pictures import Picture, Series, drawn
 from mipselect.quality.measures import LEVEL
-from mipselect.validation import checked_integer, checked_time_limit, listed, plain_digits, plural
+from mipselect.validation import (
+    checked_integer,
+    checked_share,
+    checked_time_limit,
+    listed,
+    plain_digits,
+    plural,
+)
 
 if TYPE_CHECKING:
     from mipselect.planning import Found, ModelForecast, ModelPlan, SelectionPlan
@@ -132,13 +138,7 @@ def plan(arguments: PlanArguments) -> None:
     """
     from mipselect.planning.plans import plan_fit, plan_selection, range_advice
     from mipselect.planning.simulation import MOST_TABLES, Question
-    from mipselect.regression import (
-        ObjectivePerturbationClassifier,
-        ObjectivePerturbationRegressor,
-        SelectThenRegress,
-    )
     from mipselect.regression.plan import share_of_selection
-    from mipselect.selectors import PermuteAndFlipSelector
     from mipselect.tables import TableSchema
 
     path, target, plot = arguments.schema, arguments.target, arguments.plot
@@ -154,26 +154,23 @@ def plan(arguments: PlanArguments) -> None:
         "effect": arguments.effect,
         "target_rate": arguments.target_rate,
         "seed": arguments.seed,
+        "support_size": size,
         **arguments.question.keywords,
     }
     # What is wrong is said before the models, which take their time.
-    question = Question(**asked, support_size=size)
+    question = Question(**asked)
     checked_integer(tables, "tables", 1, MOST_TABLES)
     limit = checked_time_limit(arguments.time_limit, "--time-limit")
-    regressor: Any = ObjectivePerturbationRegressor(loss=LOSS_OF_NUMBERS)
-    if question.public.target.classes is not None:
-        regressor = ObjectivePerturbationClassifier()
-    share = arguments.quality_share
-    fitter = SelectThenRegress(PermuteAndFlipSelector(size), regressor, quality_share=share)
-    fitter.check(option_named)
+    if arguments.quality_share is not None:
+        checked_share(arguments.quality_share, "--quality-share", closed=False)
     say(f"this takes about {limit:g} s, or as long as one simulated table takes")
     with Spinner("planning"):
         model = None
         asked |= {"tables": tables, "time_limit": limit}
         if not question.without_range:
             asked["time_limit"] = 0.5 * limit
-            model = plan_fit(fitter, **asked)
-        selection = plan_selection(**asked, support_size=size)
+            model = plan_fit(**asked, quality_share=arguments.quality_share)
+        selection = plan_selection(**asked)
     advice = range_advice(question.public, question.rows, question.epsilons)
     if plot is not None:
         write_whole(plot, drawn(picture(selection, model), plot.suffix), sensitive=False)

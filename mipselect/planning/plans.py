@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from sklearn.base import clone
 from sklearn.metrics import r2_score, roc_auc_score
 
 from mipselect.arrays import FloatArray, IntArray
@@ -28,11 +27,15 @@ from mipselect.planning.simulation import MOST_TABLES, Question, Simulation, num
 from mipselect.problem.block_scores import BlockOptions, BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.quality import Quality
-from mipselect.regression import SelectThenRegress
-from mipselect.regression.plan import most_features, scores_blocks_of_table, share_of_selection
-from mipselect.regression.ranges import PUBLIC
+from mipselect.regression import (
+    ObjectivePerturbationClassifier,
+    ObjectivePerturbationRegressor,
+    SelectThenRegress,
+)
+from mipselect.regression.plan import share_of_selection
 from mipselect.search import top_supports
 from mipselect.search.progress import Deadline
+from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import PublicMap, TableSchema
 from mipselect.tables.encoders import Scaled, Unscaled
 from mipselect.tables.instances import ScoredTable
@@ -265,8 +268,8 @@ do all fields matter alike, and a field that is missed is seldom the strongest."
 
 TENTH = 0.1
 
-ScoredModel = tuple[float | None, Quality | None]
-"""Score of a model on fresh rows, None where it was kept back, and its released quality."""
+ScoredModel = tuple[float, Quality | None]
+"""Score of a model on fresh rows, and its released quality."""
 
 TableScores = tuple[float, list[ScoredModel]]
 """Score of least squares on the right fields of a table, and a model at every ε."""
@@ -285,25 +288,22 @@ class ModelForecast:
     ----------
     epsilon : float
     expected : float
-        Mean score on fresh rows. Where a private test keeps a model back, it is that of a
-        prediction without any knowledge of the row.
+        Mean score on fresh rows.
     standard_error : float or None
         Error of `expected`; None for a single table.
     low, high : float
         The scores that one model in ten is below, and one in ten above.
-    unreleased : float
-        Share of the models that a private test keeps back.
     half_width : float or None
         Half of the width of the interval of the quality that would be released, the median;
         ``inf`` where the noise leaves no lower end to more than half of the intervals, None where
-        no rows are kept apart, or no model is released.
+        no rows are kept apart.
     above_chance : float or None
         Share of the models whose interval lies above what needs no model.
 
     Examples
     --------
     >>> from mipselect.planning import ModelForecast
-    >>> ModelForecast(1.0, 0.2, None, low=0.2, high=0.2, unreleased=0.0).expected
+    >>> ModelForecast(1.0, 0.2, None, low=0.2, high=0.2).expected
     0.2
     """
 
@@ -312,7 +312,6 @@ class ModelForecast:
     standard_error: float | None
     low: float
     high: float
-    unreleased: float
     half_width: float | None = None
     above_chance: float | None = None
 
@@ -359,34 +358,34 @@ class ModelPlan:
 
 
 def plan_fit(
-    model: SelectThenRegress,
     schema: TableSchema,
     *,
+    quality_share: float | None = None,
     tables: int = 20,
     time_limit: float = 10.0,
     **question: Any,
 ) -> ModelPlan:
     """Simulate tables with the ranges and categories of a schema, and release models of them.
 
-    Nothing of a user's data is read. Each model is what the estimators draw at that ε, features
+    Nothing of a user's data is read. Each model is what `fit` draws by itself at that ε, features
     and coefficients, and is scored on fresh rows of the same table: R², or AUC for two classes.
 
     Parameters
     ----------
-    model : SelectThenRegress
-        Not fitted. Its shares count, of the selection, of ranges and of rows that are kept apart to
-        say how good it is, which is released of each model too; its ε is each of `epsilons`. The δ
-        of the two estimators is their own, as in a fit. Private ranges are not simulated.
     schema : TableSchema
-        Every field that is used needs a range, or `ranges` has it.
+        Every field that is used needs a range, or `ranges` has it. Private ranges are not
+        simulated.
+    quality_share : float, optional
+        Share of the rows that is kept apart to say how good the model is, which is released of each
+        model too.
     tables : int
         How many are simulated at most.
     time_limit : float
         Seconds for all of it; one table is simulated in any case, unless a draw takes more than a
         minute, and longer than that.
     **question
-        target, rows, epsilons (of features and coefficients together), effect, seed, always, never
-        and ranges: see `Question`.
+        target, rows, support_size, epsilons (of features and coefficients together) and others: see
+        `Question`.
 
     Returns
     -------
@@ -400,39 +399,34 @@ def plan_fit(
     Examples
     --------
     >>> from mipselect.planning import plan_fit
-    >>> from mipselect.regression import ObjectivePerturbationRegressor, SelectThenRegress
-    >>> from mipselect.selectors import PermuteAndFlipSelector
     >>> from mipselect.tables import TableSchema
     >>> schema = TableSchema.of_numbers(dict.fromkeys(("dose", "weight", "days"), (0, 10)))
-    >>> model = SelectThenRegress(
-    ...     PermuteAndFlipSelector(1), ObjectivePerturbationRegressor(loss="huber")
-    ... )
-    >>> plan = plan_fit(model, schema, target="days", rows=20_000, epsilons=[2.0], tables=2)
-    >>> 0.2 < plan.forecasts[0].expected < 0.4
+    >>> asked = {"target": "days", "rows": 20_000, "support_size": 1, "epsilons": [2.0]}
+    >>> 0.2 < plan_fit(schema, tables=2, **asked).forecasts[0].expected < 0.4
     True
     """
-    asked = Question(schema=schema, support_size=most_features(model.selector), **question)
+    asked = Question(schema=schema, **question)
     if asked.without_range:
         raise InvalidInput(f"a model needs a range of {listed(asked.without_range)} too")
-    if model.quality_share is not None:
-        checked_share(model.quality_share, "quality_share", closed=False)
+    if quality_share is not None:
+        checked_share(quality_share, "quality_share", closed=False)
     limit, done = Deadline(checked_time_limit(time_limit)), list[TableScores]()
     simulation = Simulation(asked, RATIO)
     for number in numbers_in_time(checked_integer(tables, "tables", 1, MOST_TABLES), limit):
         try:
             left = limit.remaining if number else max(limit.limit, MOST_DEFAULT_SECONDS)
-            done.append(scored_table(model, simulation, number, left))
+            done.append(scored_table(simulation, number, quality_share, left))
         except NotCertified:
             break
     measure = R_SQUARED if asked.public.target.classes is None else AUC
     return ModelPlan(
         asked,
         measure,
-        model.quality_share,
+        quality_share,
         len(done),
         float(np.mean([without_privacy for without_privacy, _ in done])) if done else None,
         tuple(
-            forecast(epsilon, [models[k] for _, models in done], LEVELS[measure])
+            forecast(epsilon, [models[k] for _, models in done])
             for k, epsilon in enumerate(asked.epsilons)
             if done
         ),
@@ -440,7 +434,7 @@ def plan_fit(
 
 
 def scored_table(
-    model: SelectThenRegress, simulation: Simulation, number: int, time_limit: float
+    simulation: Simulation, number: int, quality_share: float | None, time_limit: float
 ) -> TableScores:
     """Release models of a table, and score them on fresh rows of it.
 
@@ -463,10 +457,10 @@ def scored_table(
     models = []
     for epsilon in question.epsilons:
         seed = random.Random(f"{question.seed} {number} {n} {epsilon}").getrandbits(32)
-        fitted = fit_at(model, question, table, epsilon, seed=seed, time_limit=time_limit)
-        release = fitted.release_
-        scored = score(release.decision(fresh)) if release.has_model else None
-        models.append((scored, fitted.quality_))
+        model = fitted(
+            question, table, epsilon, quality_share=quality_share, seed=seed, time_limit=time_limit
+        )
+        models.append((score(model.release_.decision(fresh)), model.quality_))
     # Those of the right fields, of fields that are always in, and the last one, of ones.
     fields = (*simulation.right(number), *range(len(public.features), len(public.encoders)))
     columns = [*(c for j in fields for c in public.blocks[j]), -1]
@@ -474,31 +468,31 @@ def scored_table(
     return score(X_fresh[:, columns] @ least_squares), models
 
 
-def fit_at(
-    model: SelectThenRegress,
+def fitted(
     question: Question,
     table: pa.Table,
     epsilon: float,
     *,
+    quality_share: float | None,
     seed: int,
     time_limit: float,
 ) -> SelectThenRegress:
-    """Fit a copy of a model to a simulated table, as a release does, with a seed.
+    """Fit to a simulated table as `fit` does by itself, with a seed and a limit of the draw.
 
     Scores from blocks are those of `Question.blocks`. Nothing is charged.
     """
-    own = {"epsilon": epsilon, "ledger": None, "ranges": PUBLIC}
-    model = clone(SelectThenRegress(**{**model.get_params(deep=False), **own}))
-    selector: Any = model.selector
-    options: dict[str, Any] = {"random_state": seed}
-    if "time_limit" in selector.get_params():
-        options["time_limit"] = time_limit
-    if scores_blocks_of_table(selector, model.regressor, ranged=False):
-        share = share_of_selection(model.selection_share, in_blocks=True)
-        chosen = question.blocks(share * epsilon, selector.asked_score)
-        options |= {"score": chosen.score, "partitions": chosen.partitions}
-    selector.set_params(**options)
-    model.regressor.set_params(random_state=seed)
+    chosen = question.blocks(share_of_selection(None, in_blocks=True) * epsilon)
+    selector = PermuteAndFlipSelector(
+        question.support_size,
+        score=chosen.score,
+        partitions=chosen.partitions,
+        time_limit=time_limit,
+        random_state=seed,
+    )
+    regressor: Any = ObjectivePerturbationRegressor(loss="huber", random_state=seed)
+    if question.public.target.classes is not None:
+        regressor = ObjectivePerturbationClassifier(random_state=seed)
+    model = SelectThenRegress(selector, regressor, epsilon=epsilon, quality_share=quality_share)
     with warnings.catch_warnings():
         # That a model is of little use is what the plan says in numbers.
         warnings.simplefilter("ignore")
@@ -518,9 +512,9 @@ def mapped(table: pa.Table, public: PublicMap) -> tuple[FloatArray, FloatArray]:
     return X.astype(np.float64), y
 
 
-def forecast(epsilon: float, models: Sequence[ScoredModel], level: float) -> ModelForecast:
-    """Sum up models at one ε; `level` is the score of a prediction that knows nothing of a row."""
-    scores = [level if score is None else score for score, _ in models]
+def forecast(epsilon: float, models: Sequence[ScoredModel]) -> ModelForecast:
+    """Sum up models at one ε."""
+    scores = [score for score, _ in models]
     low, high = np.quantile(scores, [TENTH, 1.0 - TENTH]).tolist()
     known = [quality for _, quality in models if quality is not None]
     widths = [0.5 * (quality.first.high - quality.first.low) for quality in known]
@@ -530,7 +524,6 @@ def forecast(epsilon: float, models: Sequence[ScoredModel], level: float) -> Mod
         standard_error=standard_error(scores),
         low=low,
         high=high,
-        unreleased=sum(score is None for score, _ in models) / len(models),
         half_width=float(np.median(widths)) if known else None,
         above_chance=sum(one.beats_chance for one in known) / len(models) if known else None,
     )

@@ -150,7 +150,7 @@ class Question:
         """Map of a row of the table into columns; numbers as they are where a range is missing."""
         return self.table.without_ranges if self.without_range else self.table.public
 
-    def blocks(self, epsilon: float, score: str | None = None) -> BlockOptions:
+    def blocks(self, epsilon: float) -> BlockOptions:
         """Return the score from blocks of n rows at ε, as `select` chooses it, with b by its rule.
 
         T of block R² is that of `select`, or as many as take half a second, but at least one. With
@@ -159,10 +159,9 @@ class Question:
         Raises
         ------
         InvalidInput
-            If block R² was asked for and is too much, or there are too few rows.
+            If there are too few rows.
         """
-        if self.schema.weight is not None:
-            score = score or BLOCKS
+        score = None if self.schema.weight is None else BLOCKS
         problem = problem_without_ranges(self.table, self.support_size)
         scored = BlockOptions(score=score, epsilon=epsilon).scored(problem, self.rows)
         blocks = scored.blocks

@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 
 from mipselect.planning import plan_fit, plan_selection
-from mipselect.regression import ObjectivePerturbationRegressor, SelectThenRegress
-from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import TableSchema
 from tests.support.commandline import Run
 from tests.support.fields import listed
@@ -78,10 +76,7 @@ def test_what_is_planned_is_what_the_functions_say(
     found = plan_selection(read, support_size=2, **asked)
     for line, mine in zip(report["lines"], (found.drawn, found.best), strict=True):
         assert line["cells"] == [asdict(one) for one in mine]
-    fitted = SelectThenRegress(
-        PermuteAndFlipSelector(2), ObjectivePerturbationRegressor(loss="huber")
-    )
-    plan = plan_fit(fitted, read, **asked)
+    plan = plan_fit(read, support_size=2, **asked)
     for cell, forecast in zip(report["model"]["cells"], plan.forecasts, strict=True):
         assert cell.pop("quality") is None
         assert cell.items() <= asdict(forecast).items()

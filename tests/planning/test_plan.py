@@ -264,30 +264,27 @@ def test_draws_agree_with_exact_chances(
 
 
 @pytest.mark.parametrize(
-    ("schema", "target", "rows", "epsilon", "score", "chosen"),
+    ("schema", "target", "rows", "epsilon", "chosen"),
     [
-        (NUMBERS, "y", 4000, 0.5, None, ("block-r2", 22)),
-        (NUMBERS, "y", 4000, 2.0, None, ("block-r2", 45)),
-        (NUMBERS, "y", 4000, 2.0, "blocks", ("blocks", 2)),
-        (NUMBERS, "y", 11, 1.0, None, ("blocks", 2)),
-        (MIXED, "los", 400, 1.0, None, ("block-r2", 12)),
+        (NUMBERS, "y", 4000, 0.5, ("block-r2", 22)),
+        (NUMBERS, "y", 4000, 2.0, ("block-r2", 45)),
+        (WEIGHTED, "y", 4000, 2.0, ("blocks", 2)),
+        (NUMBERS, "y", 11, 1.0, ("blocks", 2)),
+        (MIXED, "los", 400, 1.0, ("block-r2", 12)),
     ],
 )
 def test_the_score_is_chosen_by_the_public_rule_of_select(
-    schema: TableSchema,
-    target: str,
-    rows: int,
-    epsilon: float,
-    score: str | None,
-    chosen: tuple[str, int],
+    schema: TableSchema, target: str, rows: int, epsilon: float, chosen: tuple[str, int]
 ) -> None:
     asked = question(schema, target, rows=rows)
-    options = asked.blocks(epsilon, score)
+    options = asked.blocks(epsilon)
     assert (options.score, options.block_rows) == chosen
     if rows < 1000:
         return
     table = Simulation(asked).table(0, rows)
-    made = ScoredTable(table, asked.table, 2, {}, BlockOptions(epsilon=epsilon, score=score)).made()
+    made = ScoredTable(
+        table, asked.table, 2, {}, BlockOptions(epsilon=epsilon, score=options.score)
+    ).made()
     public = made.problem.public()
     assert (public["block_rows"], public["partitions"]) == (chosen[1], options.partitions)
     assert isinstance(made, BlockScores) is (chosen[0] == "block-r2")
