@@ -183,27 +183,23 @@ class PrivateEstimator(ScikitEstimator, ABC):
         refuse_lazy(X, "X")
         refuse_repeated_names(X)
         y = self._labelled(y)
-        try:
-            # A warning of an overflowing sum would tell about the data.
-            with np.errstate(all="ignore"):
-                _, target = validate_data(self, X, y, dtype=[np.float64, np.float32])
-        except (TypeError, ValueError) as error:
-            if "Complex data" in str(error):  # The message quotes all of X.
-                raise InvalidInput("Complex data not supported: X must be real numbers") from None
-            # Of other types in columns of objects scikit-learn has to speak itself.
-            if isinstance(error, ValueError) or any(
-                w in str(error) for w in ("NA", "Time", "date")
-            ):
-                refuse_what_is_no_number(X, y if "NA" in str(error) else None)
-            if "NaN" in str(error) or "infinity" in str(error):
-                _require_all_there(plain_array(y, "y"))
-            raise
-        # scikit-learn overlooks masks, dates and a stored index, and with `assume_finite` NaN too.
-        # Nor does it take whole numbers as labels for names.
+        refused: InvalidInput | None = None
         self._labels: tuple[str, ...] | None
-        table, self._labels = numeric_matrix(X)
-        plain_array(y, "y")
-        _require_all_there(target)
+        try:
+            with advised(SCHEMA_READS_IT):
+                table, self._labels = numeric_matrix(X)
+        except InvalidInput as error:
+            # scikit-learn has to speak of what is no table, and of other types of values.
+            if _is_table(X) and "a value of type" not in str(error):
+                raise
+            refused = error
+        if y is not None:
+            _require_all_there(plain_array(y, "y"))
+        # A warning of an overflowing sum would tell about the data.
+        with np.errstate(all="ignore"):
+            _, target = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        if refused is not None:
+            raise refused
         return table, target
 
     def _labelled(self, y: ArrayLike) -> ArrayLike:
@@ -295,20 +291,13 @@ def target_bound(more: str = "Public; required.", check: Check | None = None) ->
     )
 
 
-def refuse_what_is_no_number(X: Any, y: Any = None) -> None:
-    """Raise `InvalidInput`, naming row and column, for texts, dates and missing values.
-
-    scikit-learn would not say where, or advise an imputer. What is no table is left to it.
-    """
+def _is_table(X: Any) -> bool:
+    """Return whether X is dense, with rows of one length, and not empty."""
     try:
         shape = () if hasattr(X, "toarray") else np.shape(X)
     except ValueError:  # Its rows have several lengths.
         shape = ()
-    with advised(SCHEMA_READS_IT):
-        if len(shape) == 2 and 0 not in shape:
-            numeric_matrix(X)
-        if y is not None:
-            plain_array(y, "y")
+    return len(shape) == 2 and 0 not in shape
 
 
 def _require_all_there(target: Any) -> None:
@@ -316,7 +305,7 @@ def _require_all_there(target: Any) -> None:
     with advised(f"{SCHEMA_READS_IT}; {LEAVE_OUT}"):
         if target.dtype.kind in "biuf":
             numeric_vector(target)
-        elif any(value is None or value != value for value in target):
+        elif any(value is None or value != value for value in target.ravel()):
             raise InvalidInput(f"y must be finite: it has missing values; {MISSING}")
 
 

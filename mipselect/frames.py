@@ -116,7 +116,10 @@ def plain_array(values: ArrayLike, what: str) -> NDArray[Any]:
     if array.dtype.kind in "Mm":
         raise InvalidInput(f"{what} holds {array.dtype}; {DATES}")
     if array.dtype.kind in "cV":
-        raise InvalidInput(f"{what} must hold real numbers only, got type {array.dtype}")
+        raise InvalidInput(
+            f"Complex data not supported, nor records: {what} must hold real numbers only, got "
+            f"{array.dtype}"
+        )
     if array.dtype.kind == "O":
         if array.ndim == 0:
             hint = ", give X.toarray()" if hasattr(values, "toarray") else ""
