@@ -31,7 +31,7 @@ from mipselect.blocks.r_squared import cores
 from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_matrix, numeric_target
 from mipselect.grid import GRID, MOST_ROWS, exact_sums, on_grid
-from mipselect.tables.check import PersonCheck
+from mipselect.tables.check import PersonCheck, Progress
 from mipselect.tables.mapping import open_table
 from mipselect.tables.parts import ROWS, Part, refuse_twice
 from mipselect.tables.public_map import PublicMap, Ranges, TableQuestion, counted_shares
@@ -322,10 +322,6 @@ def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return values ^ (values >> np.uint64(31))
-
-
-Progress = Callable[[int], object]
-"""Receives the number of rows that were read so far."""
 
 
 def count(
