@@ -67,14 +67,8 @@ def asked_of(source: SourceOptions, sizes: Sequence[int] | None) -> ProblemSourc
             files_of(instance),
             partial(expected, instance),
         )
-    support_size = moments.support_size
-    if (support_size is None) == (sizes is None):
-        raise InvalidInput(
-            "moments need one of --support-size, how many to pick, and --sizes, to choose it "
-            "privately"
-        )
     # A default coef_bound is that of the largest size.
-    size = support_size if sizes is None else max(sizes)
+    size = size_of(moments.support_size, sizes)
     question = {**moments.question.keywords, **stated(**asdict(moments.regularisation))}
     path, settings = Path(instance), {"support_size": size, **question}
 
@@ -89,6 +83,17 @@ def asked_of(source: SourceOptions, sizes: Sequence[int] | None) -> ProblemSourc
         return held.problem, held.data.n
 
     return ProblemSource(problem, data, (path,))
+
+
+def size_of(support_size: int | None, sizes: Sequence[int] | None) -> int:
+    """Return the size that was given, or the largest of --sizes; one of them must be."""
+    if support_size is not None and sizes is None:
+        return support_size
+    if support_size is None and sizes is not None:
+        return max(sizes)
+    raise InvalidInput(
+        "--support-size, or --sizes to choose it privately, must be given: one of them"
+    )
 
 
 def scored_table(path: str, table: ScoredTable, **more: Any) -> ProblemSource:

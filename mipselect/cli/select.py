@@ -24,7 +24,7 @@ from mipselect.cli.table_options import (
 )
 from mipselect.errors import InvalidInput, about
 from mipselect.problem.scores import LOSS
-from mipselect.validation import checked_integer, checked_positive
+from mipselect.validation import checked_integer
 
 if TYPE_CHECKING:  # --help imports none of them.
     from mipselect.cli.inputs import ProblemSource
@@ -152,12 +152,13 @@ def table_asked_of(
 ) -> ProblemSource:
     """Name a table of numbers, or one with a schema, and the score of what is selected from it."""
     from mipselect.cli.charging import note_of_the_target
-    from mipselect.cli.inputs import scored_table
+    from mipselect.cli.inputs import scored_table, size_of
+    from mipselect.selectors.exact_draws import asked_sizes
     from mipselect.selectors.problem import ProblemSelector
     from mipselect.tables.instances import ScoredTable
 
     table, numbers, question = arguments.table, arguments.numbers, arguments.question
-    method, size = plan.method, _support_size(arguments, plan.method)
+    method, size = plan.method, size_of(arguments.support_size, asked_sizes(plan.method))
     bounds = stated(x_bound=numbers.x_bound, y_bound=numbers.y_bound)
     bounds |= stated(**asdict(arguments.regularisation))
     if schema is None:
@@ -174,9 +175,10 @@ def table_asked_of(
         settings["loss"] = scored.loss
     if blocks is None:
         if schema is None:
-            settings |= _checked_bounds(bounds, method)
+            _require_bounds(bounds, method)
         else:
-            settings |= {**bounds, "intercept": not question.no_intercept}
+            settings["intercept"] = not question.no_intercept
+        settings |= bounds
     if schema is None:
         settings = {"support_size": size, "loss": None, **settings}
         return _numbers(arguments, blocks, settings)
@@ -208,20 +210,6 @@ def _scored(
     return copy(method).set_params(score=score, **given, **bounds).check(option_named)
 
 
-def _support_size(arguments: SelectArguments, method: PrivateSelector) -> int:
-    """Return the size that was given, or the largest of --sizes."""
-    from mipselect.selectors.exact_draws import asked_sizes
-
-    size, drawn = arguments.support_size, asked_sizes(method)
-    if size is None and drawn is not None:
-        return max(drawn)
-    if size is None or drawn is not None:
-        raise InvalidInput(
-            "--support-size, or --sizes to choose it privately, must be given: one of them"
-        )
-    return size
-
-
 def _refuse_bounds(bounds: Mapping[str, float], method: PrivateSelector) -> None:
     """Raise `InvalidInput` for a bound that a method does not know."""
     for name in bounds:
@@ -232,8 +220,8 @@ def _refuse_bounds(bounds: Mapping[str, float], method: PrivateSelector) -> None
             )
 
 
-def _checked_bounds(given: dict[str, float], method: PrivateSelector) -> dict[str, float]:
-    """Return the bounds that the method needs, all given and in their range."""
+def _require_bounds(given: Mapping[str, float], method: PrivateSelector) -> None:
+    """Raise `InvalidInput` unless all bounds that the method needs are given."""
     missing = [option_named(name) for name in method.bounds if name not in given]
     if "--coef-bound" in missing and method.name == "mcmc":
         missing[-1] += " (or --mcmc-radius)"
@@ -245,9 +233,6 @@ def _checked_bounds(given: dict[str, float], method: PrivateSelector) -> dict[st
             + "; --score blocks needs none"
             * ("ridge" in method.bounds)
         )
-    for name, value in given.items():
-        checked_positive(value, option_named(name))
-    return given
 
 
 def _numbers(

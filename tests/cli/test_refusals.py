@@ -155,10 +155,10 @@ REFUSED: dict[str, dict[str, str | tuple[str, ...]]] = {
         "--pool-size 5": "--pool-size",
     },
     f"select data.csv {ASKED} {' '.join(BOUNDS)}": {
-        "--x-bound 0": "--x-bound must be a finite number > 0, got 0",
+        "--x-bound 0": "x_bound must be a finite number > 0, got 0",
         "--y-bound -1": "--y-bound must be a finite number > 0, got -1",
-        "--coef-bound nan": "--coef-bound must be a finite number > 0, got nan",
-        "--ridge 0": "--ridge must be a finite number > 0, got 0",
+        "--coef-bound nan": "coef_bound must be a finite number > 0, got nan",
+        "--ridge 0": "ridge",
         "--x-bound 1e26": "x_bound must lie between",
         "--sizes 1-3": "must be given: one of them",
         "--support-size 4": "support-size must be an integer in 1..3",
@@ -248,7 +248,7 @@ REFUSED: dict[str, dict[str, str | tuple[str, ...]]] = {
     },
     "release m.npz --epsilon 1": {
         "--support-size 1 --method kendall": "Kendall draws from scores of rows, and moments are",
-        "": "one of --support-size",
+        "": "--support-size, or --sizes to choose it privately, must be given",
         "--support-size 9": "in 1..5",
         "--support-size 2 --always z": "no field",
     },
