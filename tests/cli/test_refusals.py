@@ -156,7 +156,7 @@ REFUSED: dict[str, dict[str, str | tuple[str, ...]]] = {
     },
     f"select data.csv {ASKED} {' '.join(BOUNDS)}": {
         "--x-bound 0": "x_bound must be a finite number > 0, got 0",
-        "--y-bound -1": "--y-bound must be a finite number > 0, got -1",
+        "--y-bound -1": "y_bound must be a finite number > 0, got -1",
         "--coef-bound nan": "coef_bound must be a finite number > 0, got nan",
         "--ridge 0": "ridge",
         "--x-bound 1e26": "x_bound must lie between",

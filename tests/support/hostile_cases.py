@@ -295,7 +295,7 @@ CASES: list[Case] = [
         )
         for size in ("all", "99999999999999")
     ),
-    *options("--x-bound", "1" * 400),
+    Case("--x-bound of 400 digits", (*SELECT, "--x-bound", "1" * 400), ("x_bound", "finite")),
     *options("--seed", "1" * 5000),
     *options("--data-seed", "9" * 400, to=(*REPRODUCE, ".")),
     Case("ridge 0", (*RELEASE, "--method", "top-r"), ("instance.toml", "ridge"),
