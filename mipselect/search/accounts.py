@@ -23,6 +23,9 @@ TRY = 100_000
 MANY = (Strategy.CHILDREN, Strategy.REMOVED_FAMILIES)
 """Strategies that settle many nodes at once: no measure of what a node costs."""
 
+APART = (Strategy.SPECTRA,)
+"""Comparisons of variants, of which later tries have more: no cost of the try that they are in."""
+
 
 @dataclass
 class StrategyAccount:
@@ -33,7 +36,7 @@ class StrategyAccount:
     calls, successes, seconds
         See `StrategyEffort`.
     cost : float
-        Multiplications, with those of other strategies that were tried meanwhile.
+        Multiplications, with those of other strategies that were tried meanwhile, but comparisons.
     settled : float
         Extents of nodes that need no dividing any more, or the share of their features that was
         dropped.
@@ -73,7 +76,8 @@ class Accounts:
     nodes of a size as long as it cost no more there than others pay for what it settled, and for an
     `Allowance` of nodes: a few, and a share of those that it was asked about. At a node that is
     smaller than most it must have cost less in proportion, for a try costs as much there. One that
-    settled nothing yet is tried few times, too, for nodes near the root cost much.
+    settled nothing yet is tried few times, too, for nodes near the root cost much; but as often as
+    one likes if all of its tries cost no more than that share.
 
     So what it cost beyond what it settled is at most the cost of so many nodes by other means, and
     of one try, the one that passed this limit. One that settles nothing costs no more than that.
@@ -113,7 +117,11 @@ class Accounts:
         finally:
             self._book()
             self._begun.pop()
-            account.cost += self.work - before
+            spent = self.work - before
+            account.cost += spent
+            if name in APART:
+                for around in self._begun:
+                    around.cost -= spent
 
     def _book(self) -> None:
         now = self._clock()
@@ -136,7 +144,7 @@ class Accounts:
         allowed = allowance.first + allowance.share * own.asked
         price = self._price(name, size)
         few = own.calls < allowance.first + allowance.tries * own.asked or own.settled > 0.0
-        if price is None or not few:
+        if price is None or not (few or own.cost <= allowance.share * own.extent * price):
             return few
         mean = own.extent / own.asked
         return own.cost * mean <= (own.settled + allowed * mean) * price * min(extent, mean)

@@ -115,14 +115,26 @@ def test_all_nodes_that_are_looked_at_together_count() -> None:
     assert accounts.worth(Strategy.REMOVED_FAMILIES, 3, nodes=1000)
 
 
-def test_what_settles_nothing_is_tried_few_times_however_little_it_costs() -> None:
-    accounts, tries = Accounts(), 0
-    for _ in range(200):
-        if accounts.worth(CLUSTERS, 3):
-            tries += 1
-            try_once(accounts, CLUSTERS, 1e5, 0.0)
-        try_once(accounts, "division", 1e9, 1.0)
-    assert tries == ALLOWED.first + ALLOWED.tries * 200
+def test_what_settles_nothing_is_tried_few_times_or_costs_next_to_nothing() -> None:
+    share = ALLOWED.share * 1e9
+    for cost, expected in ((0.5 * share, 200), (6.0 * share, 34)):
+        accounts, tries = Accounts(), 0
+        for _ in range(200):
+            if accounts.worth(CLUSTERS, 3):
+                tries += 1
+                try_once(accounts, CLUSTERS, cost, 0.0)
+            try_once(accounts, "division", 1e9, 1.0)
+        assert tries == expected
+
+
+def test_a_comparison_is_no_cost_of_the_try_that_it_is_in() -> None:
+    accounts = Accounts()
+    with accounts.trying(CLUSTERS, 3):
+        try_once(accounts, Strategy.SPECTRA, 1e9, 0.0)
+        try_once(accounts, "division", 1e6, 1.0)
+    assert accounts.of(CLUSTERS, 3).cost == TRY + 1e6
+    assert accounts.of(Strategy.SPECTRA, 3).cost == 1e9
+    assert accounts.work == TRY + 1e6 + 1e9
 
 
 def test_a_small_node_is_worth_a_try_only_if_it_is_cheaper_in_proportion() -> None:
