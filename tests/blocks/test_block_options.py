@@ -14,7 +14,6 @@ import pytest
 
 from mipselect import ExponentialMechanism, Instance
 from mipselect.errors import InvalidInput
-from mipselect.planning import Question
 from mipselect.problem.block_scores import BlockOptions
 from mipselect.problem.problem import Problem
 from mipselect.selectors import PermuteAndFlipSelector
@@ -89,8 +88,6 @@ def test_least_squares_has_three_rows_a_block_where_a_target_has_two_classes(
     assert isinstance(made, Instance)
     assert made.problem.blocks is not None
     assert made.problem.blocks.rows == problem.blocks.rows == rows
-    planned = Question(schema=known, target=target, rows=400, support_size=1)
-    assert planned.blocks(1.0, "blocks").block_rows == (3 if target == "code" else 2)
 
 
 def reader(table: pd.DataFrame) -> pa.RecordBatchReader:
