@@ -91,7 +91,6 @@ def plan_of(arguments: FitArguments) -> tuple[FitPlan, ProblemSource]:
     seeded = random.SystemRandom() if charge.seed is None else random.Random(charge.seed)
     drawn = fitter.plan_of_table(question, seeded)
     plan = FitPlan(
-        title=table.title,
         head={"command": "fit", **table.head},
         seed=charge.seed,
         ledger=ledger,

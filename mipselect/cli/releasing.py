@@ -21,6 +21,7 @@ from mipselect.cli.charging import (
     left_in_words,
     note_of_identifiers,
     opened,
+    table_named,
     warnings,
 )
 from mipselect.cli.options import AUTO, PARSED, SupportDrawOptions, check_solver, stated
@@ -73,10 +74,8 @@ class ReleasePlan(ABC):
 
     Attributes
     ----------
-    title : str
-        Name of the data in messages.
     head : mapping
-        First entries of a report.
+        First entries of a report, which name the data.
     seed : int or None
         A seed takes the privacy away.
     ledger : Ledger or None
@@ -87,12 +86,16 @@ class ReleasePlan(ABC):
         ε that was asked for.
     """
 
-    title: str
     head: Mapping[str, Any]
     seed: int | None
     ledger: Ledger | None
     method: PrivateSelector
     epsilon: float
+
+    @property
+    def title(self) -> str:
+        """Name of the data in messages."""
+        return table_named(self.head)
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -370,13 +373,13 @@ def flags_of(kind: type[PrivateSelector]) -> dict[str, str]:
     return {about.flag: name for name, about in known if about.flag is not None}
 
 
-def plan_draws(drawing: SupportDrawOptions, title: str, head: Mapping[str, Any]) -> SupportPlan:
+def plan_draws(drawing: SupportDrawOptions, head: Mapping[str, Any]) -> SupportPlan:
     """Open the ledger and check the options of a release, before any data are read.
 
     Parameters
     ----------
     drawing : SupportDrawOptions
-    title, head
+    head : mapping
         See `ReleasePlan`.
 
     Raises
@@ -391,7 +394,6 @@ def plan_draws(drawing: SupportDrawOptions, title: str, head: Mapping[str, Any])
     ledger = opened(drawing.charge.ledger)
     name = default_method(ledger) if drawing.method is None else drawing.method
     plan = SupportPlan(
-        title=title,
         head=head,
         seed=drawing.charge.seed,
         ledger=ledger,

@@ -102,7 +102,7 @@ def select(arguments: SelectArguments) -> None:
     table, drawing = arguments.table, arguments.drawing
     schema = None if table.schema is None else TableSchema.read(table.schema)
     head = {"command": "select", **table.head, **titles_of(schema)}
-    plan = plan_draws(drawing, table.title, head)
+    plan = plan_draws(drawing, head)
     source = table_asked_of(arguments, schema, plan)
     plan.deliver(source, arguments.delivery, dry_run=drawing.dry_run)
 
@@ -130,7 +130,7 @@ def release(arguments: ReleaseArguments) -> None:
     from mipselect.selectors.exact_draws import asked_sizes
 
     drawing, instance = arguments.drawing, arguments.source.instance
-    plan = plan_draws(drawing, instance, {"command": "release", "instance": instance})
+    plan = plan_draws(drawing, {"command": "release", "instance": instance})
     source = asked_of(arguments.source, asked_sizes(plan.method))
     if instance.endswith(ENDING) and isinstance(plan.method, RowsSelector):
         plan.method.require_sums()

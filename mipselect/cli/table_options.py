@@ -105,11 +105,6 @@ class TableOptions(TableArgument):
         return named if self.schema is None else {**named, "schema": str(self.schema)}
 
     @property
-    def title(self) -> str:
-        """Name of the table in messages: that of its file, without the folder."""
-        return Path(self.data).name
-
-    @property
     def files(self) -> list[Path]:
         """The table and its schema, which no output may replace."""
         return [Path(self.data), *filter(None, [self.schema])]
