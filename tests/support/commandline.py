@@ -57,13 +57,6 @@ class Outcome:
         assert (self.code, self.out) == (code, ""), self
         self._complains(*fragments)
 
-    def not_certified(self, *fragments: str) -> None:
-        """What was found, marked as sensitive and not certified, one line of error, and code 1."""
-        assert self.code == 1, self
-        assert "SENSITIVE" in self.out
-        assert "Certified: NO" in self.out
-        self._complains(*fragments)
-
     def _complains(self, *fragments: str) -> None:
         assert self.err.startswith("mipselect: error: "), self.err
         assert self.err.count("\n") == 1, self.err

@@ -6,7 +6,6 @@ clear pair meets the gap condition of the mistakes method.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
@@ -82,7 +81,6 @@ def neighbours(data: Data, count: int, seed: int) -> list[Data]:
 def drawn_table(rng: np.random.Generator, k: int, loss: str, y_bound: float) -> Data:
     """Nice, ugly and adversarial columns; few rows and many, targets beyond all bounds."""
     n, p, s = SHAPES[k % 4]
-    largest = min(y_bound, 1e7)
     X = rng.uniform(-1.0, 1.0, (n if k % 8 < 7 or of_classes(loss) else 1, p))
     if k % 3 == 0:
         X = np.sign(X)
@@ -93,8 +91,8 @@ def drawn_table(rng: np.random.Generator, k: int, loss: str, y_bound: float) -> 
     y = X[:, 0] + 0.7 * X[:, 3] + 0.3 * rng.standard_normal(len(X))
     if y_bound != 1.0:
         y += rng.standard_cauchy(len(X))
-        y[:2] = [-largest, largest][: len(y)]
-    y = np.clip(y, -1.0, 1.0) * largest ** (k % 2)
+        y[:2] = [-y_bound, y_bound][: len(y)]
+    y = np.clip(y, -1.0, 1.0) * y_bound ** (k % 2)
     if of_classes(loss):
         y = np.where(y > 0.0, 1.0, -1.0)
         y[:4] = 1.0, 1.0, -1.0, -1.0
@@ -127,18 +125,17 @@ def mirrored(
     y[:4] = 1.0, 1.0, -1.0, -1.0
     X = np.repeat(y[:, None], p, axis=1)
     X[0], X[0, 0] = -1.0, 1.0
-    largest = min(y_bound, 1e7)
     wide = y_bound != 1.0
     if not wide:
         X[1:] *= 0.9
     given: dict[str, Any] = {"y_bound": y_bound, "loss": loss, "ridge": 1e-3 if wide else 0.1}
-    data = make(X, y * largest, 1, 0.15 if wide else 0.6, **given)
+    data = make(X, y * y_bound, 1, 0.15 if wide else 0.6, **given)
     for row in range(1, n):
         if data.values[1] - data.values[0] >= shift * data.instance.sensitivity:
             break
         X[row, 1:] = 0.4 * y[row]
-        data = make(X, y * largest, 1, 0.6, **given)
-    return data, replaced(data, 0, -X[0], largest)
+        data = make(X, y * y_bound, 1, 0.6, **given)
+    return data, replaced(data, 0, -X[0], y_bound)
 
 
 @cache
@@ -217,9 +214,9 @@ class Family:
 
 WIDE = [
     ("squared", 0.3), ("squared", 5.0), ("squared", 1e6), ("huber(0.2)", 0.5), ("huber(0.2)", 40.0),
-    ("huber(1.0)", math.inf), ("quantile(0.5)", 3.0), ("quantile(0.9)", math.inf),
+    ("huber(1.0)", 1e3), ("quantile(0.5)", 3.0), ("quantile(0.9)", 1e3),
 ]  # fmt: skip
-"""Losses, and ranges of the target from narrow to none."""
+"""Losses, and ranges of the target from narrow to wide."""
 
 ARRAYS = {
     loss: Family(*(partial(of, loss) for of in (pairs, tight, clear, grown)))
