@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -139,8 +138,14 @@ def warnings(
         What else speaks against the draw.
     """
     found = [_of_the_unit(ledger, unit, schema="schema" in head)]
-    if together.private:
-        found += [_of_epsilon(together.epsilon), _of_delta(together.delta, n)]
+    if together.private and together.epsilon >= LITTLE:
+        epsilon = f"ε = {together.epsilon:.15g}"
+        found.append(f"{epsilon} protects little: the factor is e^ε; ε of 1 or less protects well")
+    if together.private and together.delta >= (LITTLE_DELTA if n is None else 1.0 / n):
+        found.append(
+            f"δ = {together.delta:.15g} protects little: with that probability a row may be "
+            "released as it is; δ far below one in the number of rows protects well"
+        )
     said = [sentence for sentence in (*found, *doubts) if sentence]
     for sentence in said:
         say(f"warning: {sentence}")
@@ -157,31 +162,6 @@ def _of_the_unit(ledger: Ledger | None, unit: str, *, schema: bool) -> str:
         f"the ledger counts one row as one {ledger.unit}, but {what} whose row is whose: the "
         f"guarantee is about one row, and about one {ledger.unit} only if none has more than one "
         f"row; csvw-eo:privacyUnit in {where} names the field that says it"
-    )
-
-
-def _of_epsilon(epsilon: float) -> str:
-    """Say what a large ε allows."""
-    if epsilon < LITTLE:
-        return ""
-    times = "more than 10^15"
-    if epsilon < math.log(1e15):
-        times = f"about {float(f'{math.exp(epsilon):.2g}'):,.0f}"
-    return (
-        f"ε = {epsilon:.15g} protects little: with other values in one row a result may be "
-        f"{times} times as probable, or as improbable; ε of 1 or less protects well"
-    )
-
-
-def _of_delta(delta: float, n: int | None) -> str:
-    """Say what a δ of more than one in n allows: to release a row as it is, drawn at random."""
-    if delta < (LITTLE_DELTA if n is None else 1.0 / n):
-        return ""
-    among = " row" if n is None else f" of {n:,} rows"
-    return (
-        f"δ = {delta:.15g} protects little: a mechanism with this δ may release each{among} as it "
-        "is with that probability; δ far below one in the number of rows protects well, such as "
-        "1e-06"
     )
 
 
