@@ -177,16 +177,12 @@ def note_of_identifiers(names: Sequence[str]) -> None:
 
 def note_of_the_target(schema: TableSchema, target: str) -> None:
     """Print that ordered categories of the target are taken as a number."""
-    from mipselect.tables.encoders import steps_of
-
     field = schema.field(target, "target")
     names = field.category_words
     if field.ordered and len(names) > 2:
-        places = ", ".join(f"{k} is {name}" for k, name in enumerate(names[:20]))
-        more = ", ..." if len(names) > 20 else ""
         say(
             f"note: {target} is taken as a number, the place among its ordered categories: "
-            f"{places}{more}; {steps_of(names)}"
+            f"0 for {names[0]}, {len(names) - 1} for {names[-1]}"
         )
 
 

@@ -133,7 +133,7 @@ def test_a_target_of_ordered_categories_is_a_number_and_says_so(run: Run, tmp_pa
         if field["name"] == "ward":
             field["categoriesOrdered"] = True
     place.write_text(json.dumps(content))
-    note = "note: ward is taken as a number, the place among its ordered categories: 0 is a, 1 is b"
+    note = "note: ward is taken as a number, the place among its ordered categories: 0 for a, "
     asked = ("--schema", place, "--target", "ward", "--support-size", "1", "--epsilon", "1")
     for command in (("select", path, *asked), ("fit", path, *asked)):
         for more in ((), ("--dry-run",)):
@@ -141,10 +141,8 @@ def test_a_target_of_ordered_categories_is_a_number_and_says_so(run: Run, tmp_pa
             assert (outcome.code, outcome.err.count(note)) == (0, 1)
     fitted = run("fit", path, *asked)
     assert "ward from 0 (a) to " in fitted.out
-    step = "a step is from a to b, "
     assert "A coefficient is in steps of ward, with noise" in fitted.out
-    assert step in fitted.out
-    assert step in fitted.err
+    assert "a step is from a to b, " in fitted.out
     moments = ("moments", path, "--schema", place, "--target", "ward")
     assert note in run(*moments, "--output", tmp_path / "m.npz").err
     assert note not in run(*moments[:-1], "stay", "--output", tmp_path / "n.npz").err
