@@ -154,17 +154,12 @@ class _Group:
     without: Collection[str]
     panel: str | None
     help: Mapping[str, str]
-    show_default: Mapping[str, str]
 
     def options(self) -> Iterator[DeclaredOption]:
         """Yield the options of the group, in the words of the command."""
         for option in _options(self.kind):
             if option.name not in self.without:
-                yield option.told(
-                    rich_help_panel=self.panel,
-                    help=self.help.get(option.name),
-                    show_default=self.show_default.get(option.name),
-                )
+                yield option.told(rich_help_panel=self.panel, help=self.help.get(option.name))
 
 
 def option(
@@ -216,7 +211,6 @@ def group(
     without: Collection[str] = (),
     panel: str | None = None,
     help: Mapping[str, str] | None = None,
-    show_default: Mapping[str, str] | None = None,
 ) -> Group:
     """Declare a field as a group of options that is declared elsewhere.
 
@@ -228,10 +222,10 @@ def group(
         Options that the command does not have: "--name". Their fields keep their defaults.
     panel : str, optional
         Panel of all of them in --help, in place of their own.
-    help, show_default : mapping, optional
+    help : mapping, optional
         Other texts for some of them, by "--name".
     """
-    declared = _Group(kind, without, panel, help or {}, show_default or {})
+    declared = _Group(kind, without, panel, help or {})
     return field(default_factory=kind, metadata={DECLARED: declared})
 
 

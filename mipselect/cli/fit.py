@@ -97,9 +97,6 @@ class FitArguments:
     scores: ScoreOptions = group(
         ScoreOptions,
         without=("--loss",),
-        show_default={
-            "--score": "block-r2 where supports can be listed, else blocks; loss under add-remove"
-        },
     )
     delivery: Delivery = group(Delivery)
 

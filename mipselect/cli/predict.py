@@ -62,9 +62,8 @@ class PredictArguments:
         Delivery,
         help={
             "--output": "FILE.csv receives the predictions, whole or not at all, readable by you "
-            "only."
+            "only; without it they are printed."
         },
-        show_default={"--output": "standard output"},
     )
 
 

@@ -51,8 +51,10 @@ class ReportArguments:
     )
     delivery: Delivery = group(
         Delivery,
-        help={"--output": "Receives the report, of HTML or Markdown by its ending."},
-        show_default={"--output": "Markdown on standard output"},
+        help={
+            "--output": "Receives the report, of HTML or Markdown by its ending; without it Markdown "
+            "is printed."
+        },
     )
 
 

@@ -148,8 +148,8 @@ class ScoreOptions:
         "block-r2: R² within blocks of rows, of every support. blocks: least squares on blocks. "
         "Neither uses a range. loss: of rows that are clipped to public ranges.",
         metavar="block-r2|blocks|loss",
-        show_default="block-r2 where supports can be listed, else blocks; loss with a bound, "
-        "--range, --loss, or under add-remove",
+        show_default="block-r2 where supports can be listed, else blocks; loss with what only it "
+        "has, or under add-remove",
     )
     loss: str | None = option(
         "--loss", 'squared, hinge, "huber(1.35)", "quantile(0.9)".', show_default="squared"
