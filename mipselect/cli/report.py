@@ -52,8 +52,8 @@ class ReportArguments:
     delivery: Delivery = group(
         Delivery,
         help={
-            "--output": "Receives the report, of HTML or Markdown by its ending; without it Markdown "
-            "is printed."
+            "--output": "Receives the report, of HTML or Markdown by its ending; without it "
+            "Markdown is printed."
         },
     )
 
