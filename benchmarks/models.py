@@ -25,7 +25,7 @@ from sklearn.metrics import log_loss, r2_score, roc_auc_score
 
 from benchmarks.declared import Record, benchmark
 from benchmarks.tables import DIABETES, NUMBERS, Table, made_up, mapped, table_named
-from mipselect.planning import plan_fit
+from mipselect.planning import Question, plan_study
 from mipselect.regression import (
     ObjectivePerturbationClassifier,
     ObjectivePerturbationRegressor,
@@ -225,15 +225,9 @@ def plan_against_fit(
     defaults = SelectThenRegress(
         PermuteAndFlipSelector(size), ObjectivePerturbationRegressor(loss="huber")
     )
-    plan = plan_fit(
-        whole.schema,
-        **whole.question,
-        rows=rows,
-        support_size=size,
-        epsilons=epsilons,
-        effect=effect,
-        time_limit=time_limit,
-    )
+    asked = {"rows": rows, "support_size": size, "epsilons": epsilons, "effect": effect}
+    question = Question(schema=whole.schema, **whole.question, **asked)
+    plan = plan_study(question, time_limit=2.0 * time_limit)
     for k, epsilon in enumerate(epsilons):
         found = []
         for seed, (test, train) in enumerate(parts):

@@ -28,7 +28,6 @@ from mipselect.errors import InvalidInput
 from mipselect.pictures import Picture, Series, drawn
 from mipselect.quality.measures import LEVEL
 from mipselect.validation import (
-    checked_integer,
     checked_share,
     checked_time_limit,
     listed,
@@ -37,7 +36,7 @@ from mipselect.validation import (
 )
 
 if TYPE_CHECKING:
-    from mipselect.planning import Found, ModelForecast, ModelPlan, SelectionPlan
+    from mipselect.planning import Found, ModelForecast, StudyPlan
 
 EXAMPLES = """Examples:
 
@@ -136,64 +135,55 @@ def plan(arguments: PlanArguments) -> None:
     range, the model is left out. One line says whether to state typical ranges or
     to draw private ones. For other numbers of rows call it again.
     """
-    from mipselect.planning.plans import plan_fit, plan_selection, range_advice
-    from mipselect.planning.simulation import MOST_TABLES, Question
+    from mipselect.planning.plans import plan_study, range_advice
+    from mipselect.planning.simulation import Question
     from mipselect.regression.plan import share_of_selection
     from mipselect.tables import TableSchema
 
     path, target, plot = arguments.schema, arguments.target, arguments.plot
     if plot is not None:
         check_figure(plot, "--plot", [path], replace=arguments.delivery.replace)
-    schema, tables = TableSchema.read(path), arguments.tables
-    size = arguments.support_size
-    asked: dict[str, Any] = {
-        "schema": schema,
-        "target": target,
-        "rows": arguments.rows,
-        "epsilons": _numbers("--epsilon", arguments.epsilon),
-        "effect": arguments.effect,
-        "target_rate": arguments.target_rate,
-        "seed": arguments.seed,
-        "support_size": size,
+    schema, tables, size = TableSchema.read(path), arguments.tables, arguments.support_size
+    question = Question(
+        schema=schema,
+        target=target,
+        rows=arguments.rows,
+        support_size=size,
+        epsilons=_numbers("--epsilon", arguments.epsilon),
+        effect=arguments.effect,
+        target_rate=arguments.target_rate,
+        seed=arguments.seed,
         **arguments.question.keywords,
-    }
-    # What is wrong is said before the models, which take their time.
-    question = Question(**asked)
-    checked_integer(tables, "tables", 1, MOST_TABLES)
+    )
     limit = checked_time_limit(arguments.time_limit, "--time-limit")
     if arguments.quality_share is not None:
         checked_share(arguments.quality_share, "--quality-share", closed=False)
     say(f"this takes about {limit:g} s, or as long as one simulated table takes")
+    share = arguments.quality_share
     with Spinner("planning"):
-        model = None
-        asked |= {"tables": tables, "time_limit": limit}
-        if not question.without_range:
-            asked["time_limit"] = 0.5 * limit
-            model = plan_fit(**asked, quality_share=arguments.quality_share)
-        selection = plan_selection(**asked)
+        made = plan_study(question, quality_share=share, tables=tables, time_limit=limit)
     advice = range_advice(question.public, question.rows, question.epsilons)
     if plot is not None:
-        write_whole(plot, drawn(picture(selection, model), plot.suffix), sensitive=False)
+        write_whole(plot, drawn(picture(made), plot.suffix), sensitive=False)
 
-    said = [_of_the_tables("what a selection finds", selection.tables)]
-    if model is None:
-        lacking = listed(question.without_range)
+    said = [_of_the_tables("what a selection finds", made.selections)]
+    if lacking := listed(question.without_range):
         said.append(f"A model of fit is left out: its coefficients need a range of {lacking}.")
     else:
-        said.append(_of_the_tables("the model of fit", model.tables))
+        said.append(_of_the_tables("the model of fit", made.models))
     said += [advice] if advice else []
     said += [] if schema.weight is None else [UNWEIGHTED.format(schema.weight.name)]
     said += [SIMULATED] if plot is None else [SIMULATED, f"Drawn in {plot}."]
 
     def show(console: Console) -> None:
         """Print the table, and what its numbers are."""
-        heading(console, f"{path}: {title_of(selection)}")
-        print_plan(console, selection, model)
+        heading(console, f"{path}: {title_of(made)}")
+        print_plan(console, made)
         for text in said:
             line(console, text)
 
     # With as many fields as are picked nothing is drawn.
-    drawn_by = share_of_selection(None, in_blocks=True) if size < selection.features else 0.0
+    drawn_by = share_of_selection(None, in_blocks=True) if size < made.features else 0.0
     report = {
         "command": "plan",
         "sensitive": False,
@@ -203,20 +193,20 @@ def plan(arguments: PlanArguments) -> None:
         "schema": str(path),
         "target": target,
         **picked(question, "rows", "support_size"),
-        "features": selection.features,
+        "features": made.features,
         "epsilons": list(question.epsilons),
         "relation": "replace-one",
-        "blocks": [picked(one, "score", "block_rows", "partitions") for one in selection.blocks],
+        "blocks": [picked(one, "score", "block_rows", "partitions") for one in made.blocks],
         "without_range": list(question.without_range),
         "guesses": picked(question, "effect", "target_rate"),
         "tables": tables,
         "seed": question.seed,
-        "chance_level": selection.chance_level,
+        "chance_level": made.chance_level,
         "lines": [
-            {"method": method, "cells": [asdict(one) for one in cells], "tables": selection.tables}
-            for method, cells in lines_of(selection).items()
+            {"method": method, "cells": [asdict(one) for one in cells], "tables": made.selections}
+            for method, cells in lines_of(made).items()
         ],
-        "model": None if model is None else {**model_report(model), "selection_share": drawn_by},
+        "model": None if lacking else {**model_report(made), "selection_share": drawn_by},
         "ranges": advice or None,
         "plot": None if plot is None else str(plot),
         **({} if schema.weight is None else {"not_simulated": [schema.weight.name]}),
@@ -235,16 +225,14 @@ def _of_the_tables(what: str, tables: int) -> str:
     return f"{what[:1].upper()}{what[1:]}: {mean} {plural(tables, 'simulated table')}."
 
 
-def lines_of(selection: SelectionPlan) -> dict[str, tuple[Found, ...]]:
+def lines_of(made: StudyPlan) -> dict[str, tuple[Found, ...]]:
     """Return what the draw finds, and what could be found, by name."""
-    return {PERMUTE_AND_FLIP: selection.drawn, WITHOUT_PRIVACY: selection.best}
+    return {PERMUTE_AND_FLIP: made.drawn, WITHOUT_PRIVACY: made.best}
 
 
-def rows_of(
-    selection: SelectionPlan, model: ModelPlan | None
-) -> list[tuple[Series, Sequence[str]]]:
+def rows_of(made: StudyPlan) -> list[tuple[Series, Sequence[str]]]:
     """Return what would be found, and how good a model would be, with a cell for every ε."""
-    epsilons, rows = tuple(selection.question.epsilons), list[tuple[Series, Sequence[str]]]()
+    epsilons, rows = tuple(made.question.epsilons), list[tuple[Series, Sequence[str]]]()
 
     def add(name: str, means: Iterable[float], errors: Iterable[Any], cells: list[str]) -> None:
         rows.append((Series(name, epsilons, tuple(means), tuple(errors)), cells))
@@ -253,28 +241,28 @@ def rows_of(
         count = len(epsilons)
         add(name, [value] * count, [None] * count, [f"{value:{form}}"] * count)
 
-    for method, found in lines_of(selection).items():
+    for method, found in lines_of(made).items():
         if found:
             name = f"found {'by ' * (method == PERMUTE_AND_FLIP)}{method}"
             cells = [f"{one.found:.0%} ({one.all_found:.0%})" for one in found]
             add(name, (one.found for one in found), (one.standard_error for one in found), cells)
-    level(BY_CHANCE, selection.chance_level, ".0%")
-    if model is not None and model.without_privacy is not None:
-        models = model.forecasts
-        tenths = [f" ({one.low:.2f} to {one.high:.2f})" * (model.tables > 1) for one in models]
+    level(BY_CHANCE, made.chance_level, ".0%")
+    if made.without_privacy is not None:
+        models = made.forecasts
+        tenths = [f" ({one.low:.2f} to {one.high:.2f})" * (made.models > 1) for one in models]
         cells = [f"{one.expected:.2f}{ends}" for one, ends in zip(models, tenths, strict=True)]
         means, errors = (one.expected for one in models), (one.standard_error for one in models)
-        add(f"{model.measure} of fit", means, errors, cells)
-        level(f"{model.measure} without privacy", model.without_privacy, ".2f")
+        add(f"{made.measure} of fit", means, errors, cells)
+        level(f"{made.measure} without privacy", made.without_privacy, ".2f")
     return rows
 
 
-def print_plan(console: Console, selection: SelectionPlan, model: ModelPlan | None) -> None:
+def print_plan(console: Console, made: StudyPlan) -> None:
     """Print a row for each number, and a column for every ε."""
-    rows = [(each.name, *cells) for each, cells in rows_of(selection, model)]
-    if model is not None and model.quality_share is not None and model.forecasts:
-        rows.append((f"{LEVEL:.0%} interval of {model.measure}", *map(_interval, model.forecasts)))
-    epsilons = [f"ε = {epsilon:g}" for epsilon in selection.question.epsilons]
+    rows = [(each.name, *cells) for each, cells in rows_of(made)]
+    if made.quality_share is not None and made.forecasts:
+        rows.append((f"{LEVEL:.0%} interval of {made.measure}", *map(_interval, made.forecasts)))
+    epsilons = [f"ε = {epsilon:g}" for epsilon in made.question.epsilons]
     print_table(console, ("", *epsilons), rows, left=("",))
 
 
@@ -285,13 +273,13 @@ def _interval(models: ModelForecast) -> str:
     return f"{width} ({models.above_chance:.0%})"
 
 
-def picture(selection: SelectionPlan, model: ModelPlan | None) -> Picture:
+def picture(made: StudyPlan) -> Picture:
     """Draw the table by ε."""
-    lines = tuple(each for each, _ in rows_of(selection, model))
+    lines = tuple(each for each, _ in rows_of(made))
     return Picture(
-        title=title_of(selection),
+        title=title_of(made),
         x_label="ε, under replace-one",
-        y_label=f"share of the right columns, or {'R²' if model is None else model.measure}",
+        y_label=f"share of the right columns, or {made.measure}",
         panels={"": lines},
         names=tuple(each.name for each in lines),
         yardstick=BY_CHANCE,
@@ -303,21 +291,22 @@ def picture(selection: SelectionPlan, model: ModelPlan | None) -> Picture:
     )
 
 
-def title_of(plan: SelectionPlan) -> str:
+def title_of(made: StudyPlan) -> str:
     """Name what is planned."""
-    asked = plan.question
-    return f"{asked.target} by {asked.support_size} of {plan.features} fields, {asked.rows:,} rows"
+    asked = made.question
+    return f"{asked.target} by {asked.support_size} of {made.features} fields, {asked.rows:,} rows"
 
 
-def model_report(plan: ModelPlan) -> dict[str, Any]:
+def model_report(made: StudyPlan) -> dict[str, Any]:
     """Return the JSON object of the models."""
-    cells = [asdict(one) for one in plan.forecasts]
+    cells = [asdict(one) for one in made.forecasts]
     for cell in cells:
         width, above = cell.pop("half_width"), cell.pop("above_chance")
         quality = {"half_width": finite_or_none(width or 0.0), "above_chance": above}
         cell["quality"] = None if width is None else quality
     return {
-        **picked(plan, "measure", "level", "quality_share", "tables", "without_privacy"),
+        **picked(made, "measure", "level", "quality_share", "without_privacy"),
+        "tables": made.models,
         "cells": cells,
     }
 

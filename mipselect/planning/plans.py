@@ -19,7 +19,7 @@ from sklearn.metrics import r2_score, roc_auc_score
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.blocks.partitions import MOST_DEFAULT_SECONDS
-from mipselect.errors import InvalidInput, NotCertified
+from mipselect.errors import NotCertified
 from mipselect.mechanisms.base import Mechanism
 from mipselect.mechanisms.supports.exact import ExactDraws
 from mipselect.mechanisms.supports.permute_and_flip import PermuteAndFlip
@@ -36,17 +36,38 @@ from mipselect.regression.plan import share_of_selection
 from mipselect.search import top_supports
 from mipselect.search.progress import Deadline
 from mipselect.selectors import PermuteAndFlipSelector
-from mipselect.tables import PublicMap, TableSchema
+from mipselect.tables import PublicMap
 from mipselect.tables.encoders import Scaled, Unscaled
 from mipselect.tables.instances import ScoredTable
 from mipselect.tables.mapping import open_table, read_rows
-from mipselect.validation import checked_integer, checked_share, checked_time_limit, joined, listed
+from mipselect.validation import checked_integer, checked_share, checked_time_limit, joined
 
 Chance = tuple[float, float]
 """Expected share of the right columns in a draw, and the probability of all of them."""
 
 DRAWS, LEAST_DRAWS = 50, 10
 """Draws from a law whose probabilities are not listed, and the least number where time is short."""
+
+
+R_SQUARED, AUC = "R²", "AUC"
+LEVELS = {R_SQUARED: 0.0, AUC: 0.5}
+"""Scores of the mean, and of a coin."""
+
+FRESH_ROWS = 2_000
+"""Rows that no model was fitted to, on which it is scored."""
+
+RATIO = 1.5
+"""Ratio of the strengths of an effect and the next. It was chosen on six real tables: forecasts of
+R² were 0.10 from what `fit` reached on average, and 0.13 with effects of one strength. Rarely
+do all fields matter alike, and a field that is missed is seldom the strongest."""
+
+TENTH = 0.1
+
+ScoredModel = tuple[float, Quality | None]
+"""Score of a model on fresh rows, and its released quality."""
+
+TableScores = tuple[float, list[ScoredModel]]
+"""Score of least squares on the right fields of a table, and a model at every ε."""
 
 
 @dataclass(frozen=True)
@@ -75,35 +96,84 @@ class Found:
 
 
 @dataclass(frozen=True)
-class SelectionPlan:
-    """Expected results of a selection. No data is in it.
+class ModelForecast:
+    """Models at one ε, of features and coefficients together.
+
+    Attributes
+    ----------
+    epsilon : float
+    expected : float
+        Mean score on fresh rows.
+    standard_error : float or None
+        Error of `expected`; None for a single table.
+    low, high : float
+        The scores that one model in ten is below, and one in ten above.
+    half_width : float or None
+        Half of the width of the interval of the quality that would be released, the median;
+        ``inf`` where the noise leaves no lower end to more than half of the intervals, None where
+        no rows are kept apart.
+    above_chance : float or None
+        Share of the models whose interval lies above what needs no model.
+
+    Examples
+    --------
+    >>> from mipselect.planning import ModelForecast
+    >>> ModelForecast(1.0, 0.2, None, low=0.2, high=0.2).expected
+    0.2
+    """
+
+    epsilon: float
+    expected: float
+    standard_error: float | None
+    low: float
+    high: float
+    half_width: float | None = None
+    above_chance: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyPlan:
+    """Expected results of a selection and of a model. No data is in it.
 
     Attributes
     ----------
     question : Question
-    tables : int
-        How many were simulated.
     blocks : tuple of BlockOptions
-        Score from blocks of n rows for every ε.
+        Score of the selection from blocks of n rows, for every ε.
+    selections : int
+        How many tables were simulated for the selection.
     drawn, best : tuple of Found
         Draws by permute-and-flip, and the best support itself, which is not private: one of each
         for every ε; empty where no table was done in time.
+    quality_share : float or None
+        Share of the rows that is kept apart, to say how good the model is.
+    models : int
+        How many tables were simulated for models, with one at every ε.
+    without_privacy : float or None
+        Mean score of least squares on the right fields; None without a table.
+    forecasts : tuple of ModelForecast
+        One for every ε; empty where no table was done in time, or a field has no range.
 
     Examples
     --------
-    >>> from mipselect.planning import Question, SelectionPlan
+    >>> from mipselect.planning import Question, plan_study
     >>> from mipselect.tables import TableSchema
-    >>> schema = TableSchema.of_numbers(dict.fromkeys(("dose", "weight", "days"), (0, 10)))
+    >>> schema = TableSchema.of_numbers({"dose": None, "weight": None, "days": None})
     >>> question = Question(schema=schema, target="days", rows=500, support_size=1)
-    >>> SelectionPlan(question, tables=0, blocks=(), drawn=(), best=()).chance_level
-    0.5
+    >>> plan = plan_study(question, tables=1)
+    >>> plan.chance_level, plan.forecasts
+    (0.5, ())
     """
 
     question: Question
-    tables: int
     blocks: tuple[BlockOptions, ...]
+    selections: int
     drawn: tuple[Found, ...]
     best: tuple[Found, ...]
+    quality_share: float | None
+    models: int
+    without_privacy: float | None
+    forecasts: tuple[ModelForecast, ...]
 
     @property
     def features(self) -> int:
@@ -115,34 +185,53 @@ class SelectionPlan:
         """Expected share of the right columns found without looking: s/p."""
         return self.question.support_size / self.features
 
+    @property
+    def measure(self) -> str:
+        """What models are scored by: R², or the AUC for two classes."""
+        return R_SQUARED if self.question.public.target.classes is None else AUC
 
-def plan_selection(
-    schema: TableSchema, *, tables: int = 20, time_limit: float = 10.0, **question: Any
-) -> SelectionPlan:
-    """Simulate tables with the ranges and categories of a schema, and select from them.
+    @property
+    def level(self) -> float:
+        """Score of the mean of the target, or of a coin for two classes."""
+        return LEVELS[self.measure]
+
+
+def plan_study(
+    question: Question,
+    *,
+    quality_share: float | None = None,
+    tables: int = 20,
+    time_limit: float = 16.0,
+) -> StudyPlan:
+    """Simulate tables with the ranges and categories of a schema, and select from them and fit.
 
     Nothing of a user's data is read: rows are made up from the schema and from stated guesses, so
-    that the public choices of a selection can be made before the table is opened. The selection is
-    what `select` does by itself: permute-and-flip from blocks of rows.
+    that public choices can be made before the table is opened. The selection is what `select` does
+    by itself: permute-and-flip from blocks of rows. Each model is what `fit` draws by itself at
+    that ε, features and coefficients, and is scored on fresh rows of the same table.
 
     Parameters
     ----------
-    schema : TableSchema
+    question : Question
+        Where a field has no range there are no models. Private ranges are not simulated.
+    quality_share : float, optional
+        Share of the rows that is kept apart to say how good the model is, which is released of each
+        model too.
     tables : int
         How many are simulated at most.
     time_limit : float
-        Seconds for all of it. What takes longer for the first table is left out.
-    **question
-        target, rows, support_size, epsilons and others: see `Question`.
+        Seconds for all of it, half of them for models. Models of one table are simulated in any
+        case, unless a draw takes more than a minute, and longer than that. A selection that takes
+        longer for the first table is left out.
 
     Returns
     -------
-    SelectionPlan
+    StudyPlan
 
     Raises
     ------
     InvalidInput
-        For what is wrong with the schema, the question or a guess.
+        For what is out of its range.
 
     Notes
     -----
@@ -154,32 +243,57 @@ def plan_selection(
 
     Examples
     --------
-    >>> from mipselect.planning import plan_selection
+    >>> from mipselect.planning import Question, plan_study
     >>> from mipselect.tables import TableSchema
     >>> schema = TableSchema.of_numbers(dict.fromkeys(("dose", "weight", "days"), (0, 10)))
-    >>> plan = plan_selection(
-    ...     schema, target="days", rows=500, support_size=1, epsilons=[1.0], tables=2
-    ... )
-    >>> plan.blocks[0].score, plan.blocks[0].block_rows
-    ('block-r2', 12)
+    >>> asked = {"schema": schema, "target": "days", "rows": 5_000, "support_size": 1}
+    >>> plan = plan_study(Question(**asked, epsilons=[2.0]), tables=2)
     >>> round(plan.drawn[0].found, 2), plan.best[0].found
     (1.0, 1.0)
+    >>> 0.2 < plan.forecasts[0].expected < 0.4
+    True
     """
-    asked = Question(schema=schema, **question)
-    limit = Deadline(checked_time_limit(time_limit))
-    blocks = tuple(map(asked.blocks, asked.epsilons))
-    simulation, done = Simulation(asked), list[list[tuple[Chance, Chance]]]()
-    for number in numbers_in_time(checked_integer(tables, "tables", 1, MOST_TABLES), limit):
+    checked_integer(tables, "tables", 1, MOST_TABLES)
+    checked_time_limit(time_limit)
+    if quality_share is not None:
+        checked_share(quality_share, "quality_share", closed=False)
+    models, selections = list[TableScores](), list[list[tuple[Chance, Chance]]]()
+    seconds = time_limit if question.without_range else 0.5 * time_limit
+    limit, simulation = Deadline(seconds), Simulation(question, RATIO)
+    for number in () if question.without_range else numbers_in_time(tables, limit):
+        try:
+            left = limit.remaining if number else max(limit.limit, MOST_DEFAULT_SECONDS)
+            models.append(scored_table(simulation, number, quality_share, left))
+        except NotCertified:
+            break
+    blocks, limit = tuple(map(question.blocks, question.epsilons)), Deadline(seconds)
+    for number in numbers_in_time(tables, limit):
         clock = Deadline(limit.remaining if number else limit.limit)
         try:
-            done.append(chances(simulation, number, blocks, clock))
+            selections.append(chances(Simulation(question), number, blocks, clock))
         except NotCertified:
             break
     drawn, best = (
-        tuple(_found([table[k][which] for table in done]) for k in range(len(blocks)) if done)
+        tuple(_found([one[k][which] for one in selections]) for k in range(len(blocks)))
+        if selections
+        else ()
         for which in (0, 1)
     )
-    return SelectionPlan(asked, len(done), blocks, drawn, best)
+    return StudyPlan(
+        question=question,
+        blocks=blocks,
+        selections=len(selections),
+        drawn=drawn,
+        best=best,
+        quality_share=quality_share,
+        models=len(models),
+        without_privacy=float(np.mean([score for score, _ in models])) if models else None,
+        forecasts=tuple(
+            forecast(epsilon, [found[k] for _, found in models])
+            for k, epsilon in enumerate(question.epsilons)
+            if models
+        ),
+    )
 
 
 def chances(
@@ -254,183 +368,10 @@ def _found(by_table: Sequence[Chance]) -> Found:
     return Found(float(np.mean(shares)), standard_error(shares), float(np.mean(every)))
 
 
-R_SQUARED, AUC = "R²", "AUC"
-LEVELS = {R_SQUARED: 0.0, AUC: 0.5}
-"""Scores of the mean, and of a coin."""
-
-FRESH_ROWS = 2_000
-"""Rows that no model was fitted to, on which it is scored."""
-
-RATIO = 1.5
-"""Ratio of the strengths of an effect and the next. It was chosen on six real tables: forecasts of
-R² were 0.10 from what `fit` reached on average, and 0.13 with effects of one strength. Rarely
-do all fields matter alike, and a field that is missed is seldom the strongest."""
-
-TENTH = 0.1
-
-ScoredModel = tuple[float, Quality | None]
-"""Score of a model on fresh rows, and its released quality."""
-
-TableScores = tuple[float, list[ScoredModel]]
-"""Score of least squares on the right fields of a table, and a model at every ε."""
-
 TIE = 5_000
 """Rows times ε from which private ranges come near stated ones, as measured in
 docs/regression.md: of five tables with 1,500, 2,000 and 5,000 private ones have 0.68, 0.77 and 0.91
 of the R² of ranges twice the span of the data."""
-
-
-@dataclass(frozen=True)
-class ModelForecast:
-    """Models at one ε, of features and coefficients together.
-
-    Attributes
-    ----------
-    epsilon : float
-    expected : float
-        Mean score on fresh rows.
-    standard_error : float or None
-        Error of `expected`; None for a single table.
-    low, high : float
-        The scores that one model in ten is below, and one in ten above.
-    half_width : float or None
-        Half of the width of the interval of the quality that would be released, the median;
-        ``inf`` where the noise leaves no lower end to more than half of the intervals, None where
-        no rows are kept apart.
-    above_chance : float or None
-        Share of the models whose interval lies above what needs no model.
-
-    Examples
-    --------
-    >>> from mipselect.planning import ModelForecast
-    >>> ModelForecast(1.0, 0.2, None, low=0.2, high=0.2).expected
-    0.2
-    """
-
-    epsilon: float
-    expected: float
-    standard_error: float | None
-    low: float
-    high: float
-    half_width: float | None = None
-    above_chance: float | None = None
-
-
-@dataclass(frozen=True)
-class ModelPlan:
-    """Expected scores of released models. No data is in it.
-
-    Attributes
-    ----------
-    question : Question
-    measure : {"R²", "AUC"}
-        AUC for two classes.
-    quality_share : float or None
-        Share of the rows that is kept apart, to say how good the model is.
-    tables : int
-        How many were simulated, with a model at every ε of each.
-    without_privacy : float or None
-        Mean score of least squares on the right fields; None without a table.
-    forecasts : tuple of ModelForecast
-        One for every ε; empty where no table was done in time.
-
-    Examples
-    --------
-    >>> from mipselect.planning import ModelPlan, Question
-    >>> from mipselect.tables import TableSchema
-    >>> schema = TableSchema.of_numbers(dict.fromkeys(("dose", "weight", "days"), (0, 10)))
-    >>> question = Question(schema=schema, target="days", rows=500, support_size=1)
-    >>> ModelPlan(question, "AUC", None, 0, None, ()).level
-    0.5
-    """
-
-    question: Question
-    measure: str
-    quality_share: float | None
-    tables: int
-    without_privacy: float | None
-    forecasts: tuple[ModelForecast, ...]
-
-    @property
-    def level(self) -> float:
-        """Score of the mean of the target, or of a coin for two classes."""
-        return LEVELS[self.measure]
-
-
-def plan_fit(
-    schema: TableSchema,
-    *,
-    quality_share: float | None = None,
-    tables: int = 20,
-    time_limit: float = 10.0,
-    **question: Any,
-) -> ModelPlan:
-    """Simulate tables with the ranges and categories of a schema, and release models of them.
-
-    Nothing of a user's data is read. Each model is what `fit` draws by itself at that ε, features
-    and coefficients, and is scored on fresh rows of the same table: R², or AUC for two classes.
-
-    Parameters
-    ----------
-    schema : TableSchema
-        Every field that is used needs a range, or `ranges` has it. Private ranges are not
-        simulated.
-    quality_share : float, optional
-        Share of the rows that is kept apart to say how good the model is, which is released of each
-        model too.
-    tables : int
-        How many are simulated at most.
-    time_limit : float
-        Seconds for all of it; one table is simulated in any case, unless a draw takes more than a
-        minute, and longer than that.
-    **question
-        target, rows, support_size, epsilons (of features and coefficients together) and others: see
-        `Question`.
-
-    Returns
-    -------
-    ModelPlan
-
-    Raises
-    ------
-    InvalidInput
-        For what is wrong with the schema, the question or a guess.
-
-    Examples
-    --------
-    >>> from mipselect.planning import plan_fit
-    >>> from mipselect.tables import TableSchema
-    >>> schema = TableSchema.of_numbers(dict.fromkeys(("dose", "weight", "days"), (0, 10)))
-    >>> asked = {"target": "days", "rows": 20_000, "support_size": 1, "epsilons": [2.0]}
-    >>> 0.2 < plan_fit(schema, tables=2, **asked).forecasts[0].expected < 0.4
-    True
-    """
-    asked = Question(schema=schema, **question)
-    if asked.without_range:
-        raise InvalidInput(f"a model needs a range of {listed(asked.without_range)} too")
-    if quality_share is not None:
-        checked_share(quality_share, "quality_share", closed=False)
-    limit, done = Deadline(checked_time_limit(time_limit)), list[TableScores]()
-    simulation = Simulation(asked, RATIO)
-    for number in numbers_in_time(checked_integer(tables, "tables", 1, MOST_TABLES), limit):
-        try:
-            left = limit.remaining if number else max(limit.limit, MOST_DEFAULT_SECONDS)
-            done.append(scored_table(simulation, number, quality_share, left))
-        except NotCertified:
-            break
-    measure = R_SQUARED if asked.public.target.classes is None else AUC
-    return ModelPlan(
-        asked,
-        measure,
-        quality_share,
-        len(done),
-        float(np.mean([without_privacy for without_privacy, _ in done])) if done else None,
-        tuple(
-            forecast(epsilon, [models[k] for _, models in done])
-            for k, epsilon in enumerate(asked.epsilons)
-            if done
-        ),
-    )
 
 
 def scored_table(

@@ -6,11 +6,10 @@ import json
 import re
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from mipselect.planning import plan_fit, plan_selection
+from mipselect.planning import Question, plan_study
 from mipselect.tables import TableSchema
 from tests.support.commandline import Run
 from tests.support.fields import listed
@@ -71,12 +70,11 @@ def test_what_is_planned_is_what_the_functions_say(
     run: Run, question: tuple[str | Path, ...], schema: Path
 ) -> None:
     report = run(*question, "--json", "--seed", "3").report
-    asked: dict[str, Any] = {"target": "y", "rows": 500, "seed": 3, "tables": 2}
     read = TableSchema.read(schema)
-    found = plan_selection(read, support_size=2, **asked)
-    for line, mine in zip(report["lines"], (found.drawn, found.best), strict=True):
+    made = Question(schema=read, target="y", rows=500, support_size=2, seed=3)
+    plan = plan_study(made, tables=2, time_limit=600.0)
+    for line, mine in zip(report["lines"], (plan.drawn, plan.best), strict=True):
         assert line["cells"] == [asdict(one) for one in mine]
-    plan = plan_fit(read, support_size=2, **asked)
     for cell, forecast in zip(report["model"]["cells"], plan.forecasts, strict=True):
         assert cell.pop("quality") is None
         assert cell.items() <= asdict(forecast).items()

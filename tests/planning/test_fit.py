@@ -1,4 +1,4 @@
-"""`plan_fit`: models of simulated tables are those that `fit` releases, and so is their quality."""
+"""`plan_study`: models of simulated tables, and their quality, are those that `fit` releases."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.metrics import r2_score, roc_auc_score
 
 from mipselect import Guarantee
 from mipselect.errors import InvalidInput, NotCertified
-from mipselect.planning import ModelPlan, Question, plan_fit, plans
+from mipselect.planning import Question, StudyPlan, plan_study, plans
 from mipselect.planning.plans import RATIO, forecast, range_advice, scored_table
 from mipselect.planning.simulation import Simulation
 from mipselect.quality import Measure, Quality
@@ -37,14 +37,18 @@ def question(schema: TableSchema = NUMBERS, target: str = "y", **more: Any) -> Q
     return Question(schema=schema, target=target, **{"rows": 400, "support_size": 2, **more})
 
 
-def planned(schema: TableSchema = NUMBERS, **more: Any) -> ModelPlan:
-    asked = {"target": "y", "rows": 400, "support_size": 2, "epsilons": [1.0]}
-    return plan_fit(schema, **{**asked, "tables": 3, "time_limit": 600.0, **more})
+def planned(
+    schema: TableSchema = NUMBERS, target: str = "y", quality_share: float | None = None,
+    tables: int = 3, time_limit: float = 1200.0, **more: Any,
+) -> StudyPlan:  # fmt: skip
+    made = question(schema, target, **{"epsilons": [1.0], **more})
+    share = quality_share
+    return plan_study(made, quality_share=share, tables=tables, time_limit=time_limit)
 
 
 def test_many_rows_reach_what_is_possible_and_few_do_not() -> None:
     many = planned(rows=40_000, effect=0.5, epsilons=[2.0])
-    assert (many.measure, many.level, many.tables) == ("R²", 0.0, 3)
+    assert (many.measure, many.level, many.models) == ("R²", 0.0, 3)
     assert many.without_privacy == pytest.approx(0.5, abs=0.04)
     assert many.forecasts[0].expected == pytest.approx(0.5, abs=0.05)
     few = planned(rows=50, effect=0.5, epsilons=[0.5, 50.0], tables=6).forecasts
@@ -164,15 +168,15 @@ def test_a_draw_that_takes_too_long_leaves_the_models_out(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(plans, "scored_table", late)
     last = 2
-    assert planned(tables=4).tables == 2
+    assert planned(tables=4).models == 2
     assert [number for number, _ in asked] == [0, 1, 2]
     assert asked[0][1] == 600.0 > asked[1][1]
     last = 0
     nothing = planned()
-    assert (nothing.tables, nothing.without_privacy, nothing.forecasts) == (0, None, ())
+    assert (nothing.models, nothing.without_privacy, nothing.forecasts) == (0, None, ())
     # One table is simulated in any case.
     monkeypatch.setattr(plans, "scored_table", honest)
-    assert planned(support_size=5, time_limit=1e-9).tables == 1
+    assert planned(support_size=5, time_limit=1e-9).models == 1
 
 
 def test_long_scores_have_fewer_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,10 +214,8 @@ def test_what_is_wrong_is_said(wrong: dict[str, Any], message: str) -> None:
 
 
 def test_a_model_needs_ranges() -> None:
-    fields = [{"name": name, "type": "number"} for name in ("a", "b", "c", "y")]
-    bare = TableSchema.of({"fields": fields})
-    with pytest.raises(InvalidInput, match="a model needs a range of a, b, c, y"):
-        planned(schema=bare)
+    bare = TableSchema.of_numbers(dict.fromkeys(("a", "b", "c", "y")))
+    assert planned(schema=bare).forecasts == ()
     known = dict.fromkeys(("a", "b", "c", "y"), (0.0, 1.0))
     assert planned(schema=bare, ranges=known, rows=60).forecasts
 

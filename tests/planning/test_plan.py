@@ -1,4 +1,4 @@
-"""`plan_selection`: simulated tables, and chances of draws from them."""
+"""`plan_study`: simulated tables, and chances of draws from them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from mipselect import BlockScores, ExponentialMechanism, Instance, PermuteAndFlip
 from mipselect.errors import InvalidInput, NotCertified
 from mipselect.mechanisms.supports.exact import ExactDraws
-from mipselect.planning import Question, SelectionPlan, plan_selection, plans
+from mipselect.planning import Question, StudyPlan, plan_study, plans
 from mipselect.planning.plans import Found, best_support, chance
 from mipselect.planning.simulation import Simulation, numbers_in_time
 from mipselect.problem.block_scores import BlockOptions
@@ -164,9 +164,7 @@ def test_what_is_made_of_other_fields_counts_as_a_field_of_its_own(
     features = [encoder.field.name for encoder in asked.public.features]
     assert {*frame} == {*features, target}
     assert all(frame[name].nunique() > 1 for name in frame)
-    plan = plan_selection(
-        schema, target=target, rows=400, support_size=1, never=["age"], tables=1, epsilons=[4.0]
-    )
+    plan = plan_study(question(schema, target, 1, never=["age"], epsilons=[4.0]), tables=1)
     assert plan.drawn[0].found > plan.chance_level
 
 
@@ -176,9 +174,13 @@ LAWS: dict[str, type[ExactDraws]] = {
 }
 
 
-def small_plan(schema: TableSchema = NUMBERS, target: str = "y", **more: Any) -> SelectionPlan:
-    options: dict[str, Any] = {"rows": 400, "support_size": 2, "tables": 3, "epsilons": [1.0, 8.0]}
-    return plan_selection(schema, target=target, **{**options, **more})
+def small_plan(
+    schema: TableSchema = NUMBERS, target: str = "y", tables: int = 3, time_limit: float = 600.0,
+    **more: Any,
+) -> StudyPlan:  # fmt: skip
+    asked = {"rows": 400, "support_size": 2, "epsilons": [1.0, 8.0], **more}
+    made = Question(schema=schema, target=target, **asked)
+    return plan_study(made, tables=tables, time_limit=time_limit)
 
 
 def assert_law(found: Found, law: ExactDraws, right: Any, rel: float = 1e-6) -> None:
@@ -233,7 +235,7 @@ def test_least_squares_on_blocks_are_one_instance_for_all_epsilons() -> None:
 
 def test_a_plan_is_the_mean_over_its_tables() -> None:
     one, three = small_plan(tables=1), small_plan(tables=3)
-    assert (one.tables, three.tables) == (1, 3)
+    assert (one.selections, three.selections) == (1, 3)
     assert one.drawn[0].standard_error is None
     made = simulation(NUMBERS, "y", seed=0)
     shares = []
@@ -318,7 +320,7 @@ def test_a_plan_is_reproducible_and_more_epsilon_or_rows_find_more() -> None:
 
 def test_without_time_nothing_is_found_and_one_table_was_begun() -> None:
     plan = small_plan(time_limit=1e-9)
-    assert (plan.tables, plan.drawn, plan.best) == (0, (), ())
+    assert (plan.selections, plan.drawn, plan.best) == (0, (), ())
 
 
 def test_tables_that_are_done_in_time_count(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -331,8 +333,8 @@ def test_tables_that_are_done_in_time_count(monkeypatch: pytest.MonkeyPatch) -> 
         return honest(made, number, blocks, clock)
 
     monkeypatch.setattr(plans, "chances", slow)
-    plan = small_plan(tables=4, time_limit=400.0)
-    assert (plan.tables, len(plan.drawn), len(plan.best)) == (2, 2, 2)
+    plan = small_plan(tables=4, time_limit=800.0)
+    assert (plan.selections, len(plan.drawn), len(plan.best)) == (2, 2, 2)
     assert limits[0] == 400.0 > limits[1] > limits[2] > 300.0
 
 
