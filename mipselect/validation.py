@@ -20,10 +20,6 @@ SMALLEST_SCALE = 1e-25
 LARGEST_SCALE = 1e25
 """All bounds lie between these: with their products no digit is lost at the ends of floats."""
 
-SMALLEST_SENSITIVITY = 1e-250
-LARGEST_SENSITIVITY = 1e250
-"""Within these no quotient of scores and Δ overflows or underflows before it is cut off."""
-
 SMALLEST_BUDGET = 1e-9
 LARGEST_BUDGET = 1e6
 """ε of a regression lies between these."""
@@ -165,11 +161,6 @@ def checked_finite(values: Iterable[float], what: str, count: int) -> tuple[floa
     return numbers
 
 
-def checked_sensitivity(value: float, what: str = "sensitivity") -> float:
-    """Return Δ > 0 in the range where double precision holds for scores in units of Δ."""
-    return checked_scale(value, what, SMALLEST_SENSITIVITY, LARGEST_SENSITIVITY)
-
-
 def checked_nonnegative(value: float, what: str, unit: str = "") -> float:
     """Return a finite number ≥ 0."""
     return checked_number(value, what, f"a finite number ≥ 0{unit}", lambda v: 0.0 <= v < math.inf)
@@ -222,11 +213,6 @@ def checked_integer(value: int, what: str, low: int, high: int | None = None) ->
         if low <= number and (high is None or number <= high):
             return number
     raise InvalidInput(f"{what} must be {wanted}, got {shown(value)}")
-
-
-def checked_count(k: int, size: int) -> int:
-    """Return 1 ≤ k ≤ d, the number of scores."""
-    return checked_integer(k, "k", 1, size)
 
 
 def checked_choice(value: str, what: str, known: Collection[str]) -> str:

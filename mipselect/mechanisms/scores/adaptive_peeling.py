@@ -14,6 +14,7 @@ from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.scores.base import ScoreMechanism
 from mipselect.mechanisms.scores.checks import (
+    checked_count,
     checked_items,
     checked_scores,
     checked_sensitivity_of_draws,
@@ -26,7 +27,7 @@ from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
-from mipselect.validation import checked_count, checked_epsilon, set_fields
+from mipselect.validation import checked_epsilon, set_fields
 
 KEPT_SETS = 64
 """The scores of so many chosen sets are kept."""

@@ -14,13 +14,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from mipselect.arrays import FloatArray, ScoreArray, checked_indices
 from mipselect.errors import InvalidInput
-from mipselect.validation import (
-    LARGEST_SENSITIVITY,
-    LAST_INTEGER,
-    SMALLEST_SENSITIVITY,
-    checked_sensitivity,
-    shown,
-)
+from mipselect.validation import LAST_INTEGER, checked_integer, checked_scale, shown
+
+SMALLEST_SENSITIVITY = 1e-250
+LARGEST_SENSITIVITY = 1e250
+"""Within these no quotient of scores and Δ overflows or underflows before it is cut off."""
+
+
+def checked_count(k: int, size: int) -> int:
+    """Return 1 ≤ k ≤ d, the number of scores."""
+    return checked_integer(k, "k", 1, size)
+
+
+def checked_sensitivity(value: float, what: str = "sensitivity") -> float:
+    """Return Δ > 0 in the range where double precision holds for scores in units of Δ."""
+    return checked_scale(value, what, SMALLEST_SENSITIVITY, LARGEST_SENSITIVITY)
 
 
 def checked_items(outcome: ArrayLike, k: int, size: int) -> tuple[int, ...]:

@@ -14,12 +14,12 @@ from mipselect.arrays import FloatArray
 from mipselect.mechanisms.noise.noise import noise_named
 from mipselect.mechanisms.noise.quadrature import Competitors
 from mipselect.mechanisms.scores.base import ScoreMechanism
-from mipselect.mechanisms.scores.checks import checked_index, checked_scores
+from mipselect.mechanisms.scores.checks import checked_index, checked_scores, checked_sensitivity
 from mipselect.mechanisms.scores.utilities import spendable, utilities
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
-from mipselect.validation import checked_epsilon, checked_sensitivity, set_fields
+from mipselect.validation import checked_epsilon, set_fields
 
 
 def permute_and_flip(utilities: list[Fraction], source: random.Random) -> int:

@@ -19,18 +19,12 @@ from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.noise.noise import plus_laplace
 from mipselect.mechanisms.scores.base import ScoreMechanism
-from mipselect.mechanisms.scores.checks import checked_items
+from mipselect.mechanisms.scores.checks import checked_count, checked_items
 from mipselect.mechanisms.scores.top_k import Peeling, TopK
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import Rng, generator
-from mipselect.validation import (
-    checked_choice,
-    checked_count,
-    checked_epsilon,
-    checked_integer,
-    set_fields,
-)
+from mipselect.validation import checked_choice, checked_epsilon, checked_integer, set_fields
 
 Ballot = Callable[[FloatArray, FloatArray], Sequence[int]]
 """Function from the rows of a block, shapes (m, p) and (m,), to the items it votes for."""

@@ -20,19 +20,19 @@ from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.noise.noise import noise_named
 from mipselect.mechanisms.noise.quadrature import Competitors
 from mipselect.mechanisms.scores.base import ScoreMechanism
-from mipselect.mechanisms.scores.checks import checked_items, checked_scores
+from mipselect.mechanisms.scores.checks import (
+    checked_count,
+    checked_items,
+    checked_scores,
+    checked_sensitivity,
+)
 from mipselect.mechanisms.scores.noisy_max import NoisyMax, permute_and_flip
 from mipselect.mechanisms.scores.utilities import spendable, utilities
 from mipselect.parameters import completed_by
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
-from mipselect.validation import (
-    checked_count,
-    checked_epsilon,
-    checked_sensitivity,
-    set_fields,
-)
+from mipselect.validation import checked_epsilon, set_fields
 
 MAX_FOLLOWED = 12
 """Up to this k the 2^k sets that draws one by one can pass through are all followed."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 
 from mipselect.mechanisms.base import Mechanism, Support
+from mipselect.mechanisms.scores.checks import checked_count
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import Rng, coin, generator, uniform_subset
 from mipselect.validation import (
-    checked_count,
     checked_epsilon,
     checked_feature_names,
     checked_integer,
