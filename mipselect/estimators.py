@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.errors import InvalidInput, advised
+from mipselect.errors import InvalidInput, advised, warn_of_little_use
 from mipselect.frames import (
     MISSING,
     numeric_matrix,
@@ -256,6 +256,7 @@ class PrivateDraw(PrivateEstimator):
         """
         self._refuse(fit_params)
         self.check()
+        warn_of_the_target_among_columns(X, y)
         source, _ = source_of(self.random_state)
         self._fit(X, y, source)
         return self
@@ -307,6 +308,16 @@ def _require_all_there(target: Any) -> None:
             numeric_vector(target)
         elif any(value is None or value != value for value in target.ravel()):
             raise InvalidInput(f"y must be finite: it has missing values; {MISSING}")
+
+
+def warn_of_the_target_among_columns(X: Any, y: Any) -> None:
+    """Warn where a column of a frame is called as the target is, which it explains."""
+    name = getattr(y, "name", None)
+    if isinstance(name, str) and name and name in list(getattr(X, "columns", ())):
+        warn_of_little_use(
+            f"X has a column {name!r}, and y is called so too: a target among the columns explains "
+            f"itself; leave it out of X, such as by X.drop(columns={name!r})"
+        )
 
 
 def refuse_repeated_names(X: object) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from mipselect.errors import InvalidInput
+from mipselect.errors import InvalidInput, UsefulnessWarning
 from mipselect.regression import (
     AdaSSPRegressor,
     ObjectivePerturbationClassifier,
@@ -58,6 +59,21 @@ def test_weights_of_rows_are_refused_by_a_name_that_was_written(name: str) -> No
     with pytest.raises(InvalidInput, match=r"not sample_weight: .* field of a schema") as refused:
         estimator.fit(X, y, sample_weight=y)
     assert str(refused.value).startswith(f"{type(estimator).__name__}.fit takes X and y")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_target_among_the_columns_is_told_once(name: str) -> None:
+    X, y = frame(), target().rename("a")
+    with pytest.warns(UsefulnessWarning) as told:
+        estimators()[name].fit(X, y)
+    (itself,) = (one for one in told if "explains itself" in str(one.message))
+    assert itself.filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UsefulnessWarning)
+        with pytest.raises(UsefulnessWarning, match="X has a column 'a', and y is called so too"):
+            estimators()[name].set_params(epsilon=100.0).fit(X, y)
+        estimators()[name].set_params(epsilon=100.0).fit(X.drop(columns="a"), y)
+        estimators()[name].set_params(epsilon=100.0).fit(X, y.to_numpy())
 
 
 @pytest.mark.parametrize("kept", [pd.DataFrame, np.asarray])

@@ -13,6 +13,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin, clone, is_classifier
 from sklearn.utils import ClassifierTags, _safe_indexing
 
 from mipselect.errors import InvalidInput, warn_of_little_use
+from mipselect.estimators import warn_of_the_target_among_columns
 from mipselect.losses import HingeLoss, checked_loss
 from mipselect.losses.classes import SIGNS
 from mipselect.mechanisms.base import Support
@@ -154,6 +155,7 @@ class SelectThenRegress(NumberPredictor):
         if self.ranges != PUBLIC:
             raise InvalidInput("private ranges are of a table: fit_table draws them")
         selector, regressor = self.check()._parts()
+        warn_of_the_target_among_columns(X, y)
         sources, private = self._sources()
         table, given = self._validated(X, y)
         if getattr(regressor, "classes", None) is not None:
