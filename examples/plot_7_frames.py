@@ -69,10 +69,9 @@ schema = TableSchema.of(
 # %%
 # The model
 # ---------
-# The ledger pays for it once. Coefficients are in euros, each with an interval for the error of the
-# sample and the noise of privacy together, which is computed from the release and costs nothing.
-# Terms that say nothing unless somebody has such a value are counted. A fifth of the flats is kept
-# apart from the fit, and says how well it predicts, at no further cost.
+# The ledger pays for it once. Coefficients are in euros. Terms that say nothing unless somebody has
+# such a value are counted. A fifth of the flats is kept apart from the fit, and says how well it
+# predicts, at no further cost.
 
 from mipselect import Ledger
 from mipselect.regression import AdaSSPRegressor, SelectThenRegress
@@ -98,9 +97,8 @@ print(model.to_frame().drop(columns=["kind", "reference"]).to_string(index=False
 # A picture that may be published
 # -------------------------------
 # A year or a square metre is little and a district is much, so that numbers are drawn for their
-# whole public range. The guarantee is its title. A point may lie outside of its interval: the ridge
-# of AdaSSP draws coefficients towards 0, and an interval does not start from them.
+# whole public range. The guarantee is its title.
 
 axes = model.plot()
-axes.set_xlabel("euros of rent, with 95 % intervals")
+axes.set_xlabel("euros of rent")
 plt.show()

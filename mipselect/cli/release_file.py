@@ -74,15 +74,8 @@ def read_release(path: Path) -> ReportedRelease:
         raise InvalidInput(f"{path}: is no release: it must be a JSON object, got {shown(report)}")
     try:
         found = _of_kind(report)
-        if found.model is not None and found.model.has_model:
-            from mipselect.regression.coefficients import CoefficientTable
-
-            # A file may hold numbers from which no intervals can be computed.
-            CoefficientTable.of(found.model)
     except KeyError as error:
         raise InvalidInput(f"{path}: is no release: {error} is missing") from error
-    except (IndexError, ArithmeticError) as error:
-        raise InvalidInput(f"{path}: the numbers of its model are no release: {error}") from error
     except RecursionError:
         raise InvalidInput(f"{path}: is no release: it is nested too deeply") from None
     except (MipselectError, TypeError, AttributeError, ValueError) as error:

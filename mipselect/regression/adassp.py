@@ -35,14 +35,6 @@ SENSITIVITIES: dict[str, tuple[float, float, float]] = {
 """Sensitivities of the sum of squares, its smallest eigenvalue, and a gradient, for rows and
 residuals ≤ 1."""
 
-SIZES: dict[str, float] = {"add-remove": math.sqrt(2.0), "replace-one": 1.0}
-"""Sensitivity of (Σu², n) for |u| ≤ 1: of both where a row is added; n is public where one is
-replaced."""
-
-SIZES_SHARE = 0.01
-"""Share of μ² for (Σu², n): it makes all other noise 0.5 % larger. What it leaves unknown of the
-variance of a residual is below a μ-th of what the other noise adds to an interval's."""
-
 SLACK = 1.0 + 1e-12
 """Deviations are raised by this much, for their own roundings."""
 
@@ -90,45 +82,29 @@ class Deviations:
     ----------
     gram, eigenvalue, gradient : float
         σ_G on the diagonal of the sum of squares and σ_G/√2 beside it; σ_λ; σ_r in each round.
-    sizes : float
-        Deviation of the sum of squares of the target, and of the number of rows; ``inf`` if
-        neither is released.
     """
 
     gram: float
     eigenvalue: float
     gradient: float
-    sizes: float = math.inf
 
 
 def deviations(
-    epsilon: float,
-    delta: float,
-    relation: str,
-    rounds: int,
-    sizes_share: float = 0.0,
-    *,
-    columns: int,
+    epsilon: float, delta: float, relation: str, rounds: int, *, columns: int
 ) -> Deviations:
     """Compute σ = Δ√3/μ for the sum of squares and its eigenvalue, Δ√(3T)/μ for each of T rounds.
 
     1/σ_G² + 1/σ_λ² + T/σ_r² in units of the sensitivities is μ²: all together are μ-Gaussian
-    private, and so (ε, δ)-private with the largest μ that allows it. A share of μ² goes to the
-    sizes first. What up to `MOST_ROWS` rows of d columns are rounded by is part of every Δ: see
-    docs/mathematics/regression.md, (4).
+    private, and so (ε, δ)-private with the largest μ that allows it. What up to `MOST_ROWS` rows of
+    d columns are rounded by is part of every Δ: see docs/mathematics/regression.md, (4).
     """
-    mu = largest_mu(epsilon, delta)
-    left = mu * math.sqrt(1.0 - sizes_share) / SLACK
+    left = largest_mu(epsilon, delta) / SLACK
     moves, sums = SENSITIVITIES[relation], columns * ROUNDED
     eigenvalue_error = 8.0 * (columns + 2) * ROUNDED
     gram, gradient = (moves[0] + sums) / left, (moves[2] + sums) / left
     eigenvalue = (moves[1] + sums + eigenvalue_error) / left
     third, each = math.sqrt(3.0), math.sqrt(3.0 * rounds)
-    sizes = math.inf
-    if sizes_share > 0.0:
-        # The slack of the others is far more than this share is rounded by.
-        sizes = (SIZES[relation] + ROUNDED) / (mu * math.sqrt(sizes_share))
-    return Deviations(third * gram, third * eigenvalue, each * gradient, sizes)
+    return Deviations(third * gram, third * eigenvalue, each * gradient)
 
 
 def smallest_eigenvalue(gram: FloatArray) -> float:
@@ -186,13 +162,12 @@ def inverse_of_regularised(noisy_gram: FloatArray, lower: float, deviation: floa
 
 
 class Setting(NamedTuple):
-    """Name of a mechanism, rounds T, bounds B_y and B_r, and the share of μ² for (Σu², n)."""
+    """Name of a mechanism, rounds T, and bounds B_y and B_r."""
 
     name: str
     rounds: int
     y_bound: float
     residual_bound: float
-    sizes_share: float = 0.0
 
 
 @estimator
@@ -240,7 +215,6 @@ class _AdaSSP(PrivateRegressor):
             float(self.delta),
             self.relation,
             self._setting.rounds,
-            self._setting.sizes_share,
             columns=self._rows(size).columns,
         )
 
@@ -258,11 +232,7 @@ class _AdaSSP(PrivateRegressor):
     takes_weights: ClassVar[bool] = True
 
     def _draw(self, rows: ModelRows, source: random.Random, private: bool) -> Drawn:
-        """Multiply mapped rows and targets by √w, which makes none larger.
-
-        Intervals take all residuals to be of one size, so that what they need is not released of
-        rows that count differently.
-        """
+        """Multiply mapped rows and targets by √w, which makes none larger."""
         size = rows.X.shape[1]
         row_map, sigma = self._rows(size), self._deviations(size)
         setting = self._setting
@@ -287,16 +257,11 @@ class _AdaSSP(PrivateRegressor):
             noisy = plus_gaussian(gradient, sigma.gradient, source, private=private) * clip
             gradients.append(noisy)
             theta = theta + inverse @ noisy
-        sizes: dict[str, FloatArray] = {}
-        known: dict[str, float] = {}
-        if setting.sizes_share > 0.0 and (rows.table is None or rows.table.weight is None):
-            sizes, known = self._draw_sizes(target, sigma.sizes, source, private)
         return Drawn(
             theta / row_map.norm,
             row_map,
             setting.name,
             bounds={
-                **known,
                 **({} if self.y_bound is None else {"y_bound": y_bound}),
                 "residual_bound": clip,
                 "rounds": float(setting.rounds),
@@ -309,24 +274,8 @@ class _AdaSSP(PrivateRegressor):
                 "gram": noisy_gram,
                 "smallest_eigenvalue": lower,
                 "gradients": gradients,
-                **sizes,
             },
         )
-
-    def _draw_sizes(
-        self, target: FloatArray, deviation: float, source: random.Random, private: bool
-    ) -> tuple[dict[str, FloatArray], dict[str, float]]:
-        """Draw Σy² with noise, and n: with noise where it is not public."""
-        bound = self._setting.y_bound
-        cut = on_grid(target, bound)[:, None]
-        sizes = np.array([exact_products(cut, cut)[0, 0], float(len(target))])
-        units = np.array([bound**2, 1.0])
-        known = {"squares_deviation": deviation * bound**2}
-        if self.relation == "replace-one":
-            noisy = plus_gaussian(sizes[:1], deviation, source, private=private) * units[:1]
-            return {"squares": noisy}, {**known, "rows": sizes[1]}
-        noisy = plus_gaussian(sizes, deviation, source, private=private) * units
-        return {"squares": noisy[:1], "rows": noisy[1:]}, {**known, "rows_deviation": deviation}
 
 
 @estimator
@@ -338,10 +287,9 @@ class AdaSSPRegressor(_AdaSSP):
     Rows x of length at most 1 and targets within B_y give XᵀX, its smallest eigenvalue and Xᵀy
     with the sensitivities 1, 1 and B_y when a row is added, and √2, 1 and 2B_y when one is
     replaced (Weyl's inequality for the eigenvalue: the difference of two matrices xxᵀ and zzᵀ
-    has eigenvalues in [-1, 1]). A hundredth of μ² pays for a noisy yᵀy and, under add-remove, a
-    noisy number of rows, which intervals need: 0.5 % more noise on the rest. The
-    three others have a third each of what is left; all together are μ-Gaussian private, and μ is
-    the largest one that (ε, δ) allows, rounded down.
+    has eigenvalues in [-1, 1]). Each has a third
+    of μ²; all together are μ-Gaussian private, and μ is the largest one that (ε, δ) allows, rounded
+    down.
 
     Rows and targets are cut to multiples of 2^-16 of their bounds before they are added up, so
     that sums are exact; what doubles round of those of up to 2^31 - 1 rows is part of every
@@ -373,7 +321,7 @@ class AdaSSPRegressor(_AdaSSP):
     @property
     def _setting(self) -> Setting:
         y_bound = float(self._public("y_bound")["y_bound"])
-        return Setting("adassp", 1, y_bound, y_bound, SIZES_SHARE)
+        return Setting("adassp", 1, y_bound, y_bound)
 
 
 @estimator

@@ -102,20 +102,20 @@ class ReleasedModel(PrivateEstimator):
         check_is_fitted(self)
         return self.release_.decision(X if self.release_.table is not None else self._table(X))
 
-    def summary(self, level: float = 0.95) -> str:
+    def summary(self) -> str:
         """Return the released model in words; see `ModelRelease.summary`."""
         check_is_fitted(self)
-        return self.release_.summary(level)
+        return self.release_.summary()
 
-    def to_frame(self, level: float = 0.95) -> Any:
+    def to_frame(self) -> Any:
         """Return its coefficients as a frame of pandas; see `ModelRelease.to_frame`."""
         check_is_fitted(self)
-        return self.release_.to_frame(level)
+        return self.release_.to_frame()
 
-    def plot(self, axes: Any = None, *, level: float = 0.95) -> Any:
+    def plot(self, axes: Any = None) -> Any:
         """Draw its coefficients on axes of matplotlib; see `ModelRelease.plot`."""
         check_is_fitted(self)
-        return self.release_.plot(axes, level=level)
+        return self.release_.plot(axes)
 
     def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, Any]:
         """Return checked X and y, in double precision."""

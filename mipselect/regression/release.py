@@ -75,7 +75,7 @@ class ModelRelease(Release):
         For a classifier: the classes with a negative and a positive predictor, as they were
         written; for a model of a table as the type of its field has them.
     statistics : mapping of str to nested tuples of float
-        Further released numbers, at no further cost, from which intervals are computed.
+        Further released numbers, at no further cost.
     footnotes : tuple of str
         Additions of double precision to the guarantee, and the part of its range where the target
         was found.
@@ -418,21 +418,11 @@ class ModelRelease(Release):
         fields["quality"] = None if quality is None else Quality.from_dict(quality)
         return cls(**fields)
 
-    def summary(self, level: float = 0.95) -> str:
+    def summary(self) -> str:
         """Return the model in words: what was drawn, each coefficient, and the guarantee.
 
         In the units of the table where there is one, odds per unit for classes by the logistic
         loss. Terms that say nothing where no row has such a value are counted; `to_frame` has them.
-
-        Parameters
-        ----------
-        level : float
-            Between 0 and 1: of the intervals, where the mechanism releases what they need.
-
-        Raises
-        ------
-        InvalidInput
-            If the level is out of its range.
 
         Examples
         --------
@@ -445,22 +435,16 @@ class ModelRelease(Release):
         """
         from mipselect.regression.coefficients import summary_text
 
-        return summary_text(self, level)
+        return summary_text(self)
 
-    def to_frame(self, level: float = 0.95) -> Any:
+    def to_frame(self) -> Any:
         """Return the coefficients as a frame of pandas, a row for each; all of it is released.
-
-        Parameters
-        ----------
-        level : float
-            As for `summary`.
 
         Returns
         -------
         pandas.DataFrame
             `field`, `kind`, `category` and `reference` as in `Term`, the intercept first;
-            `coefficient`; `low` and `high` of its interval, NaN where the mechanism gives none;
-            `odds_ratio` of models whose predictors are log-odds; `aside`.
+            `coefficient`; `odds_ratio` of models whose predictors are log-odds; `aside`.
 
         Raises
         ------
@@ -469,10 +453,10 @@ class ModelRelease(Release):
         """
         from mipselect.regression.coefficients import CoefficientTable
 
-        return CoefficientTable.of(self, level).to_frame()
+        return CoefficientTable.of(self).to_frame()
 
-    def plot(self, axes: Any = None, *, level: float = 0.95) -> Any:
-        """Draw the coefficients with their intervals and the guarantee; needs matplotlib.
+    def plot(self, axes: Any = None) -> Any:
+        """Draw the coefficients and the guarantee; needs matplotlib.
 
         Fields are compared: the coefficient of a number is shown for the whole of its public range,
         that of ordered categories from the first to the last. The intercept and terms that are
@@ -482,8 +466,6 @@ class ModelRelease(Release):
         ----------
         axes : matplotlib.axes.Axes, optional
             Where to draw; new ones by default.
-        level : float
-            As for `summary`.
 
         Returns
         -------
@@ -496,7 +478,7 @@ class ModelRelease(Release):
         """
         from mipselect.regression.coefficients import coefficient_plot
 
-        return coefficient_plot(self, axes, level)
+        return coefficient_plot(self, axes)
 
     def __str__(self) -> str:
         return self.summary()

@@ -188,10 +188,9 @@ class ReportedRelease:
 
         assert self.model is not None
         table = CoefficientTable.of(self.model)
-        level = "" if table.reason else f"{100.0 * table.level:g} % interval"
-        titles = ("what differs", f"estimate{self._unit_of_target}", level, "odds")
-        rows = [(meaning(row.term), *cells[:3]) for row, cells in table.listed()]
-        there = [k for k, title in enumerate(titles) if title and any(row[k] for row in rows)]
+        titles = ("what differs", f"estimate{self._unit_of_target}", "odds")
+        rows = [(meaning(term), *cells[:2]) for term, cells in table.listed()]
+        there = [k for k in range(len(titles)) if any(row[k] for row in rows)]
         return {
             "titles": [titles[k] for k in there],
             "rows": [[row[k] for k in there] for row in rows],

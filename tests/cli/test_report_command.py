@@ -77,7 +77,6 @@ def test_every_kind_has_its_words(run: Run, made: Path) -> None:
         "A random draw of 2 fields among 4 fields.",
         "## 2. How stay (Length of stay, in days) goes with other fields", "| estimate, in days |",
         "## 3. How died goes with other fields", "| odds × ",
-        "No intervals: what their widths depend on is not released by objective-perturbation",
         "## 4. How well stay", "about the model numbers.json",
         "of the variation of the target", "one of each class", "- of rows with a probability of",
         "all rows with the same id, made one row, which stands for one patient",
@@ -193,9 +192,6 @@ def test_a_release_of_an_instance_and_a_stored_model(run: Run, folder: Path) -> 
     assert "release.json and saved.json were charged to no ledger" in done.out
     assert "2 fields in the model: x0, x1." in done.out
     assert "per unit of x0" in done.out
-    content = json.loads(second.read_text())
-    second.write_text(json.dumps(with_value(content, ("statistics", "gradients"), [])))
-    run("report", second).failed_with(2, "saved.json: the numbers of its model are no release")
 
 
 def leaves(content: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

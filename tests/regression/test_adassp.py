@@ -25,7 +25,6 @@ from mipselect.regression import (
 )
 from mipselect.regression.adassp import (
     SENSITIVITIES,
-    SIZES_SHARE,
     deviations,
     inverse_of_regularised,
     largest_mu,
@@ -78,16 +77,13 @@ def test_the_stated_rho_is_that_of_the_noise(relation: str, rounds: int, epsilon
 
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("rounds", [1, 7, 100])
-@pytest.mark.parametrize("share", [0.0, SIZES_SHARE, 0.3])
 @pytest.mark.parametrize("columns", [1, 12, 1000])
-def test_all_noise_together_is_within_mu(
-    relation: str, rounds: int, share: float, columns: int
-) -> None:
+def test_all_noise_together_is_within_mu(relation: str, rounds: int, columns: int) -> None:
     """Σ Δ²/σ² ≤ μ² to 60 digits, with what sums of MOST_ROWS rows and the eigenvalue are off by."""
     adds = relation == "add-remove"
     for epsilon in np.geomspace(1e-3, 30.0, 12).tolist():
         mu = largest_mu(epsilon, 1e-6)
-        sigma = deviations(epsilon, 1e-6, relation, rounds, share, columns=columns)
+        sigma = deviations(epsilon, 1e-6, relation, rounds, columns=columns)
         with mpmath.workdps(60):
             two, one = mpmath.sqrt(2), mpmath.mpf(2) * MOST_ROWS / 2**53
             sums, of_eigenvalue = columns * one, 8 * (columns + 2) * one
@@ -95,12 +91,11 @@ def test_all_noise_together_is_within_mu(
                 "gram": (1 if adds else two) + sums,
                 "eigenvalue": 1 + sums + of_eigenvalue,
                 "gradient": (1 if adds else 2) + sums,
-                "sizes": (two if adds else 1) + one,
             }
             parts = {name: (move / getattr(sigma, name)) ** 2 for name, move in moves.items()}
             spent = parts["gram"] + parts["eigenvalue"] + rounds * parts["gradient"]
-            assert spent + parts["sizes"] <= mpmath.mpf(mu) ** 2
-            assert spent + parts["sizes"] >= mpmath.mpf(mu) ** 2 * (1 - 1e-11)
+            assert spent <= mpmath.mpf(mu) ** 2
+            assert spent >= mpmath.mpf(mu) ** 2 * (1 - 1e-11)
 
 
 @pytest.mark.parametrize("model", [AdaSSPRegressor, BoostedAdaSSPRegressor])
@@ -283,11 +278,7 @@ def test_at_a_large_epsilon_it_is_least_squares(relation: str) -> None:
         assert model.release_.footnotes == ()
 
 
-def test_one_round_with_the_bound_of_the_target_is_adassp(monkeypatch: pytest.MonkeyPatch) -> None:
-    """But for a hundredth of μ²: what intervals are computed from is released by one of them."""
-    own = BoostedAdaSSPRegressor._setting.fget
-    spent = property(lambda model: own(model)._replace(sizes_share=adassp.SIZES_SHARE))
-    monkeypatch.setattr(BoostedAdaSSPRegressor, "_setting", spent)
+def test_one_round_with_the_bound_of_the_target_is_adassp() -> None:
     rng = np.random.default_rng(9)
     X, y = rng.uniform(-1.0, 1.0, (300, 3)), rng.uniform(-1.0, 1.0, 300)
     once = AdaSSPRegressor(x_bound=1.0, y_bound=0.8, random_state=3).fit(X, y)
@@ -298,7 +289,6 @@ def test_one_round_with_the_bound_of_the_target_is_adassp(monkeypatch: pytest.Mo
 
 
 def test_what_is_released_gives_the_coefficients() -> None:
-    """An interval can be computed from the release alone."""
     rng = np.random.default_rng(10)
     X, y = rng.uniform(-1.0, 1.0, (300, 3)), rng.uniform(-1.0, 1.0, 300)
     release = AdaSSPRegressor(x_bound=2.0, y_bound=1.0).fit(X, y).release_

@@ -22,7 +22,6 @@ from mipselect.regression import (
     ObjectivePerturbationRegressor,
     SelectThenRegress,
 )
-from mipselect.regression.coefficients import CoefficientTable
 from mipselect.regression.rows import RowMap
 from mipselect.selectors import ExponentialSelector, SISSelector
 from mipselect.tables import TableSchema
@@ -68,44 +67,36 @@ def rows_of(text: str) -> dict[str, str]:
     return {line.rsplit("  ", 1)[1]: line.rsplit("  ", 1)[0].strip() for line in lines}
 
 
-def test_the_rows_are_the_equation_and_its_intervals() -> None:
+def test_the_rows_are_the_equation() -> None:
     release = fitted().release_
-    found, frame = CoefficientTable.of(release), release.to_frame()
+    frame = release.to_frame()
     assert frame["field"].iloc[0] == "intercept"
-    for column in ("low", "high"):
-        assert frame[column].tolist() == [getattr(row, column) for row in found.rows]
     terms = release.in_units.terms
     assert frame["field"].tolist()[1:] == [term.field for term in terms]
     assert frame["kind"].tolist() == ["intercept", *(term.kind for term in terms)]
     assert frame["aside"].tolist()[1:] == [term.aside for term in terms]
     of_b = frame[(frame["field"] == "ward") & (frame["category"] == "b")]
     assert of_b["reference"].tolist() == ["a"]
-    assert of_b["low"].item() < of_b["high"].item()
     shown = rows_of(release.summary())
-    assert shown["ward is b and not a"] == (
-        f"{of_b['coefficient'].item():+.6g}  [{of_b['low'].item():.6g}, {of_b['high'].item():.6g}]"
-    )
+    assert shown["ward is b and not a"] == f"{of_b['coefficient'].item():+.6g}"
     assert set(shown) == {"intercept", *(term.meaning for term in terms if not term.aside)}
 
 
 def test_the_summary_says_what_it_is_and_how_to_read_it() -> None:
     release = fitted().release_
-    text = release.summary(0.9)
+    text = release.summary()
     assert text.splitlines()[:3] == [
         "Model: exponential, then adassp",
         "Features: ward; always in: age, sex",
         "stay = the sum of:",
     ]
     assert text.count("with noise for privacy") == 1
-    assert "Brackets are 90 % intervals" in text
     assert "Not listed: 4 terms of the model" in text
     assert "It is (20, 1e-06)-differentially private, replacing one row;" in text
     assert str(release) == release.summary()
     assert "few rows have, or none, is mostly noise" in text
     again = stored_again(release)
-    assert again.summary(0.9) == text
-    with pytest.raises(InvalidInput, match="level"):
-        release.summary(1.0)
+    assert again.summary() == text
 
 
 def test_odds_per_unit() -> None:
@@ -135,26 +126,12 @@ def test_a_score_of_least_squares_on_classes_is_said_in_shares() -> None:
     schema = TableSchema.of({"fields": [{"name": "x", **between}, classes]})
     given: dict[str, Any] = {"frame": frame, "schema": schema, "always": (), "never": ()}
     found = fitted(AdaSSPRegressor(delta=1e-6), "ill", **given).release_
-    words = "score is -1 for no and +1 for yes, so half of a coefficient, and of its interval, is"
+    words = "score is -1 for no and +1 for yes, so half of a coefficient is"
     assert words in found.summary()
     assert "A coefficient is in units" not in found.summary()
     (of_x,) = (term.coefficient for term in found.in_units.terms if term.field == "x")
     assert 0.5 * of_x == pytest.approx(0.3, abs=0.03)
     assert words not in fitted(HUBER, "ill", **given).release_.summary()
-
-
-def test_what_is_noise_alone_is_explained_once_and_has_no_number() -> None:
-    frame = patients(3000)
-    frame = frame[frame["ward"] != "c"]
-    release = fitted(frame=frame).release_
-    assert release.feature_names == ("ward",)
-    text = release.summary()
-    assert rows_of(text)["ward is c and not a"] == "open"
-    assert text.count("What is open could be any number") == 1
-    assert not any(words in text for words in NO_ROW)
-    found = release.to_frame().query("field == 'ward' and category == 'c'")
-    assert (found["low"].item(), found["high"].item()) == (-math.inf, math.inf)
-    assert math.isfinite(found["coefficient"].item())
 
 
 def test_a_seeded_draw_is_marked_everywhere() -> None:
@@ -190,32 +167,20 @@ def dots(axes: Any) -> dict[float, float]:
     return {float(y): float(x) for ((x, y),) in points}
 
 
-def intervals(axes: Any) -> dict[float, tuple[float, float]]:
-    """The drawn intervals by their places."""
-    ends = [one.get_segments()[0] for one in axes.collections]
-    return {float(first[1]): (float(first[0]), float(second[0])) for first, second in ends}
-
-
 @pytest.mark.usefixtures("agg")
-def test_the_picture_has_coefficients_for_whole_ranges_with_their_intervals() -> None:
-    frame = patients(3000)
-    release = fitted(frame=frame[frame["ward"] != "c"]).release_
+def test_the_picture_has_coefficients_for_whole_ranges() -> None:
+    release = fitted().release_
     axes = release.plot()
     labels = [text.get_text() for text in axes.get_yticklabels()]
     assert labels == [
-        "ward is b and not a", "ward is c and not a: open", "ward is d and not a",
+        "ward is b and not a", "ward is c and not a", "ward is d and not a",
         "age from 18 to 100", "sex is m and not f",
     ]  # fmt: skip
     shown = release.to_frame().query("not aside and kind != 'intercept'")
     spans = np.array([1.0, 1.0, 1.0, 82.0, 1.0])
-    points, lines = dots(axes), intervals(axes)
-    assert set(points) == set(lines) == {0.0, 2.0, 3.0, 4.0}
-    for place in map(int, points):
-        row = shown.iloc[place]
-        assert points[place] == pytest.approx(spans[place] * row["coefficient"], rel=1e-12)
-        expected = (spans[place] * row["low"], spans[place] * row["high"])
-        assert lines[place] == pytest.approx(expected, rel=1e-12)
-    assert axes.get_xlabel() == "change of stay; 95 % intervals"
+    points = [dots(axes)[float(place)] for place in range(5)]
+    np.testing.assert_allclose(points, spans * shown["coefficient"], rtol=1e-12)
+    assert axes.get_xlabel() == "change of stay"
     assert "differentially private, replacing one row" in " ".join(
         axes.get_title(loc="left").split()
     )
@@ -232,8 +197,6 @@ def test_ordered_categories_are_drawn_from_the_first_to_the_last() -> None:
     place = [text.get_text() for text in axes.get_yticklabels()].index("ward from a to d")
     step = release.to_frame().query("kind == 'ordered categories'")["coefficient"].item()
     assert dots(axes)[place] == pytest.approx(3.0 * step, rel=1e-12)
-    assert intervals(axes) == {}
-    assert axes.get_xlabel() == "change of stay; no intervals"
 
 
 def test_a_model_of_arrays_is_drawn_per_unit_on_axes_that_are_given() -> None:
@@ -270,9 +233,9 @@ def test_estimators_show_what_they_released(name: str) -> None:
     model.fit(X, y)
     assert model.summary() == model.release_.summary()
     if model.release_.has_model:
-        pd.testing.assert_frame_equal(model.to_frame(0.8), model.release_.to_frame(0.8))
+        pd.testing.assert_frame_equal(model.to_frame(), model.release_.to_frame())
         axes = pytest.importorskip("matplotlib.figure").Figure().subplots()
-        assert model.plot(axes, level=0.8) is axes
+        assert model.plot(axes) is axes
 
 
 def model_of(target: str, regressor: Any, schema: TableSchema = SCHEMA, **more: Any) -> Any:

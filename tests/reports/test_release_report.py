@@ -302,9 +302,7 @@ def test_every_coefficient_is_there_once(kind: str, schema: TableSchema) -> None
     assert len(table) - 2 == len(told)
     for row, found in zip(table[2:], told, strict=True):
         number = row[1].replace("\\", "")
-        assert number == "open" or float(number) == pytest.approx(found["coefficient"], rel=1e-3)
-    has_intervals = "low" in told[0] and told[0]["low"] == told[0]["low"]
-    assert any(title.endswith("interval") for title in table[0]) == has_intervals
+        assert float(number) == pytest.approx(found["coefficient"], rel=1e-3)
     assert ("odds" in table[0]) == (kind == "logistic")
 
 
