@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.arrays import FloatArray, IntArray
+from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.estimators import feature_bounds, target_bound
 from mipselect.mechanisms.supports.metropolis import MetropolisHastings, mixing_guarantee
 from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.problem.data import ExactSums, Rows
+from mipselect.problem.data import Rows
 from mipselect.problem.problem import Problem
 from mipselect.selectors.base import RowsSelector
 from mipselect.validation import checked_epsilon, checked_integer, checked_scale, checked_share
@@ -33,18 +32,13 @@ MOST_COLUMNS = 5_000
 """Up to so many columns XᵀX is formed once; beyond, the products of each support."""
 
 
-@dataclass(frozen=True, eq=False)
 class ResidualSquares:
     """RSS_S = min ‖y - X_S β‖² over ‖β‖₁ ≤ B, for one support after the other.
 
-    Attributes
+    Parameters
     ----------
-    gram : callable
-        From column indices to X_SᵀX_S.
-    products : float array, shape (p,)
-        Xᵀy.
-    square : float
-        yᵀy.
+    X : float array, shape (n, p)
+    y : float array, shape (n,)
     coef_bound : float
         B > 0.
 
@@ -59,32 +53,24 @@ class ResidualSquares:
     more than rounding, as the problem is convex.
     """
 
-    gram: Callable[[IntArray], FloatArray] = field(repr=False)
-    products: FloatArray = field(repr=False)
-    square: float = field(repr=False)
-    coef_bound: float
-
-    @classmethod
-    def of_rows(cls, X: FloatArray, y: FloatArray, coef_bound: float) -> ResidualSquares:
-        """Take X, shape (n, p), and y, shape (n,)."""
-        whole = X.T @ X if X.shape[1] <= MOST_COLUMNS else None
-
-        def gram(columns: IntArray) -> FloatArray:
-            if whole is not None:
-                return np.asarray(whole[np.ix_(columns, columns)])
-            return X[:, columns].T @ X[:, columns]
-
-        return cls(gram, X.T @ y, float(y @ y), coef_bound)
+    def __init__(self, X: FloatArray, y: FloatArray, coef_bound: float) -> None:
+        self._X, self._coef_bound = X, coef_bound
+        self._gram = X.T @ X if X.shape[1] <= MOST_COLUMNS else None
+        self._products, self._square = X.T @ y, float(y @ y)
 
     def __call__(self, support: ArrayLike) -> float:
         """Compute RSS of some column indices."""
         columns = np.asarray(support, dtype=np.intp)
-        gram, products = self.gram(columns), self.products[columns]
+        products = self._products[columns]
+        if self._gram is None:
+            gram = self._X[:, columns].T @ self._X[:, columns]
+        else:
+            gram = self._gram[np.ix_(columns, columns)]
         coefficients = least_squares(gram, products)
-        if not np.abs(coefficients).sum() <= self.coef_bound:
-            coefficients = nearest_in_ball(gram, products, self.square, self.coef_bound)
+        if not np.abs(coefficients).sum() <= self._coef_bound:
+            coefficients = nearest_in_ball(gram, products, self._square, self._coef_bound)
         gradient = gram @ coefficients - 2.0 * products
-        return max(0.0, self.square + float(coefficients @ gradient))
+        return max(0.0, self._square + float(coefficients @ gradient))
 
 
 def least_squares(gram: FloatArray, products: FloatArray) -> FloatArray:
@@ -274,22 +260,12 @@ class MCMCSelector(RowsSelector):
 
     def _of_rows(self, problem: Problem, rows: Rows, source: random.Random) -> MetropolisHastings:
         y_bound, layout = problem.bound("y_bound"), problem.layout
-        squares = ResidualSquares.of_rows(
+        squares = ResidualSquares(
             layout.clipped(np.asarray(rows.X, dtype=np.float64)),
             np.clip(rows.y, -y_bound, y_bound),
             self.radius_of(problem),
         )
-        return self._chain(squares, problem)
-
-    def _of_sums(self, problem: Problem, sums: ExactSums) -> MetropolisHastings:
-        def gram(columns: IntArray) -> FloatArray:
-            return np.asarray(sums.gram[np.ix_(columns, columns)])
-
-        radius = self.radius_of(problem)
-        return self._chain(ResidualSquares(gram, sums.moment, sums.target_norm, radius), problem)
-
-    def _chain(self, squares: ResidualSquares, problem: Problem) -> MetropolisHastings:
-        features = problem.layout.features
+        features = layout.features
         return MetropolisHastings(
             lambda support: squares(features.with_always(np.array(support))),
             problem.feature_names,

@@ -109,7 +109,7 @@ CONSUMERS: dict[str, tuple[Callable[[Any], Any], set[str]]] = {
     ),
     "exponential": (lambda data: ExponentialMechanism(data, EPSILON), set(KINDS)),
     "permute-and-flip": (lambda data: PermuteAndFlip(data, EPSILON), set(KINDS)),
-    "mcmc": (lambda data: MCMCSelector(n_steps=9).on(data), UNWEIGHTED - {"rows, classes"}),
+    "mcmc": (lambda data: MCMCSelector(n_steps=9).on(data), UNWEIGHTED_ROWS - {"rows, classes"}),
 }
 OF_VALUES = set(CONSUMERS)
 OF_SCORES: dict[Any, set[str]] = {

@@ -46,7 +46,7 @@ def test_residuals_by_cvxpy(kind: int) -> None:
     rng = np.random.default_rng(kind)
     for _ in range(40):
         X, y, bound = design(kind, rng)
-        found = ResidualSquares.of_rows(X, y, bound)(tuple(range(X.shape[1])))
+        found = ResidualSquares(X, y, bound)(tuple(range(X.shape[1])))
         assert found == pytest.approx(by_cvxpy(X, y, bound), abs=1e-6 * (1.0 + y @ y), rel=1e-6)
 
 
@@ -58,8 +58,8 @@ def test_units_of_x_and_y_change_nothing(unit: float, kind: int) -> None:
     for _ in range(40):
         X, y, bound = design(kind, rng)
         support = tuple(range(X.shape[1]))
-        wanted = ResidualSquares.of_rows(X, y, bound)(support)
-        found = ResidualSquares.of_rows(X, unit * y, unit * bound)(support) / unit**2
+        wanted = ResidualSquares(X, y, bound)(support)
+        found = ResidualSquares(X, unit * y, unit * bound)(support) / unit**2
         assert found == pytest.approx(wanted, rel=1e-9, abs=1e-11 * (1.0 + bound) ** 2 * len(y))
 
 

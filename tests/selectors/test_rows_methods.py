@@ -177,14 +177,3 @@ def test_folds_vote_as_their_rows_do(options: Any) -> None:
     always = method.on(instance_of(X[:, [1, 2, 3, 4, 0]], y, folds=6, always=[4]))
     assert len(always.scores) == 4  # type: ignore[attr-defined]
     assert sum(always.scores) > 6  # type: ignore[attr-defined]
-
-
-def test_the_chain_sees_the_same_squares() -> None:
-    X, y = arrays()
-    X, y = on_grid(X, 1.0), on_grid(y, 1.0)
-    method = MCMCSelector(epsilon=1.0, delta=1e-3, coef_bound=0.5, n_steps=50)
-    summed = method.on(instance_of(X, y))
-    known = Table(X, y, 2, x_bound=1.0, y_bound=1.0).law(method)
-    assert summed.sensitivity == known.sensitivity  # type: ignore[attr-defined]
-    for support in itertools.combinations(range(5), 2):
-        assert summed.values(support) == pytest.approx(known.values(support), rel=1e-12)  # type: ignore[attr-defined]

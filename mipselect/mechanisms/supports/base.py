@@ -22,11 +22,6 @@ class Interval:
     low: float
     high: float
 
-    @property
-    def width(self) -> float:
-        """The difference of both ends."""
-        return self.high - self.low
-
 
 def rank(support: Sequence[int], n_features: int) -> int:
     """Return how many supports come before `support`, sorted, in lexicographic order.
