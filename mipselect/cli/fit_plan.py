@@ -44,7 +44,7 @@ from mipselect.regression.evaluation import Measuring, kept_apart_of_table
 from mipselect.regression.perturbed_objective import regression_loss
 from mipselect.regression.plan import TablePlan, share_of_selection
 from mipselect.regression.ranges import ADVICE, PRIVATE, PUBLIC, WAYS
-from mipselect.reports.released import ReportedRelease
+from mipselect.reports.release_report import ReportedRelease
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors import BY_NAME
 from mipselect.selectors.all_features import AllFeaturesSelector

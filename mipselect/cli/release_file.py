@@ -15,14 +15,14 @@ from mipselect.privacy import Guarantee, Release
 from mipselect.privacy.guarantee import ROW
 from mipselect.privacy.public_fields import public_settings
 from mipselect.quality import Quality
-from mipselect.reports.release_report import of_object
-from mipselect.reports.released import (
+from mipselect.reports.release_report import (
     EVALUATION,
     MODEL,
     SELECTION,
     LedgerNote,
     ReportedRelease,
     field_words,
+    of_object,
     titles_in_words,
 )
 from mipselect.validation import (

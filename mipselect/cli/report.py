@@ -20,7 +20,7 @@ from mipselect.validation import checked_line, did_you_mean, joined, listed, sho
 
 if TYPE_CHECKING:
     from mipselect.reports import ReleaseReport
-    from mipselect.reports.released import ReportedRelease
+    from mipselect.reports.release_report import ReportedRelease
 
 EXAMPLES = """Examples:
 

@@ -9,13 +9,15 @@ deployment registry", 2025.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mipselect.documents.markdown import Cited
 from mipselect.privacy.guarantee import amount
 from mipselect.privacy.public_fields import in_words
-from mipselect.reports.released import ReportedRelease
 from mipselect.selectors import BY_NAME
+
+if TYPE_CHECKING:
+    from mipselect.reports.release_report import ReportedRelease
 
 AUTHORS = "The mipselect developers"
 TITLE = "mipselect: private variable selection by integer programming"

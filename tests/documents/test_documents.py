@@ -19,7 +19,7 @@ from mipselect.documents.markdown import (
 )
 from mipselect.privacy import Guarantee, Release
 from mipselect.reports import ReleaseReport
-from mipselect.reports.released import LedgerNote, ReportedRelease
+from mipselect.reports.release_report import LedgerNote, ReportedRelease
 from tests.support.browser import SIZES, resize
 from tests.support.pages import checked_page, markdown_tables
 

@@ -29,8 +29,7 @@ from mipselect.regression import (
 from mipselect.regression.rows import RowMap
 from mipselect.reports import ReleaseReport
 from mipselect.reports.methods import AUTHORS, PRIVACY, REGRESSIONS, TITLE, described
-from mipselect.reports.release_report import conclusion, factor
-from mipselect.reports.released import LedgerNote, ReportedRelease
+from mipselect.reports.release_report import LedgerNote, ReportedRelease, conclusion, factor
 from mipselect.selectors import BY_NAME, ExponentialSelector
 from mipselect.tables import TableSchema
 from tests.support.fields import schema_of
