@@ -210,12 +210,6 @@ def test_one_row_stays_of_each_person() -> None:
     assert np.abs(last - other).max() > 0.1
 
 
-def test_order_is_drawn_by_the_operating_system() -> None:
-    """Also with a seed of the partitions."""
-    seen = {instance(TABLE).data.moments.matrix.tobytes() for _ in range(60)}
-    assert len(seen) >= 2  # There are three partitions of four people into pairs.
-
-
 def test_a_rule_needs_people() -> None:
     without = TableSchema.of({"fields": FIELDS})
     with pytest.raises(InvalidInput, match="needs csvw-eo:privacyUnit"):

@@ -112,14 +112,6 @@ def test_arrays_frames_and_order_of_columns_give_the_same_scores() -> None:
     assert np.abs(grouped.counts - moved.counts).max() <= 3
 
 
-def test_partitions_are_those_of_the_operating_system_without_a_seed() -> None:
-    X, y = arrays()
-    one, other = (BlockScores(X, y, support_size=2) for _ in range(2))
-    assert (one.counts != other.counts).any()
-    assert one.problem.blocks.seed != other.problem.blocks.seed
-    assert str(one.problem.blocks.seed) not in repr(one) + str(one.problem.public())
-
-
 def test_draws_have_the_stated_law_and_a_rho() -> None:
     rows = np.random.default_rng(3).standard_normal((60, 6))
     rows[:, 5] = rows[:, 0] + rows[:, 3]

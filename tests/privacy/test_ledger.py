@@ -91,13 +91,6 @@ def test_a_copy_does_not_double_the_budget() -> None:
     ledger.spend(Guarantee(0.25))
 
 
-def test_conditions_are_kept() -> None:
-    ledger = Ledger(1.0)
-    ledger.spend(Guarantee(0.1, conditions=("a",)))
-    ledger.spend(Guarantee(0.1, conditions=("b", "a")))
-    assert ledger.spent.conditions == ("a", "b")
-
-
 def test_a_seeded_draw_is_marked_in_the_books() -> None:
     ledger = Ledger(1.0)
     ledger.spend(Guarantee(0.1))

@@ -9,7 +9,6 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from mipselect.errors import InvalidInput
 from mipselect.grid import on_grid
 from mipselect.problem.layout import Layout, laid_out
 from mipselect.selectors import KendallSelector, MCMCSelector, SampleAggregateSelector, SISSelector
@@ -19,7 +18,6 @@ from mipselect.selectors.sis import exact_lengths, sums_of_rows
 from tests.support.all_selectors import Table
 
 GROUPS = [[3, 0, 5], [1], [6, 2]]
-NAMES = ("x3+x0+x5", "x1", "x6+x2")
 BOUNDS: dict[str, Any] = {"x_bound": [0.9, 0.5, 2.0], "y_bound": 0.7, "coef_bound": 1.1}
 HOSTILE = (0.0, 1.0, -1.0, 0.3, 1e-9, 1e6, -1e308, 1.7e308, 5e-324)
 
@@ -56,24 +54,6 @@ def lengths(layout: Layout, X: np.ndarray, y: np.ndarray) -> np.ndarray:
 def centred_lengths(layout: Layout, X: np.ndarray, y: np.ndarray) -> np.ndarray:
     sums = sums_of_rows(layout, X, on_grid(y, 1.0))
     return exact_lengths(sums, layout.features.starts, rows=len(y))
-
-
-def test_rows_count_and_name_features() -> None:
-    given = rows()
-    problem = given.problem
-    assert (problem.p, problem.n_features, problem.feature_names) == (8, 3, NAMES)
-    np.testing.assert_array_equal(given.columns, given.X[:, [3, 0, 5, 1, 6, 2, 4, 7]])
-    for method in (SISSelector, KendallSelector, SampleAggregateSelector, MCMCSelector):
-        release = given.law(method(epsilon=1.0)).release()
-        assert len(release.support) == 2
-        assert max(release.support) < 3
-    for size in (0, 4):
-        with pytest.raises(InvalidInput, match=r"support_size must be an integer in 1\.\.3"):
-            _ = rows(support_size=size).problem
-    with pytest.raises(InvalidInput, match="x_bound must be a number, or one per feature, 3"):
-        rows(x_bound=[1.0] * 4).law(SISSelector(epsilon=1.0))
-    with pytest.raises(InvalidInput, match="x_bound must be given"):
-        rows(x_bound=None).law(SISSelector(epsilon=1.0))
 
 
 def test_sis_scores_features_by_the_length_of_their_correlations() -> None:
