@@ -170,14 +170,9 @@ def parse_sizes(text: str) -> tuple[int, ...]:
     sizes: set[int] = set()
     for part in text.split(","):
         found = PART.fullmatch(part)
-        if found is None:
-            raise InvalidInput(f"--sizes must be sizes such as 1-8 or 1,3,5, got {shown(text)}")
-        first = int(found[1])
-        last = first if found[2] is None else int(found[2])
-        if first < 1:
-            raise InvalidInput(f"--sizes must be at least 1, got {shown(text)}")
-        if last < first:
-            raise InvalidInput(f"--sizes: a range rises, {last}-{first} and not {first}-{last}")
+        first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+        if not 1 <= first <= last:
+            raise InvalidInput(f"--sizes must be sizes ≥ 1 such as 1-8 or 1,3,5, got {shown(text)}")
         sizes.update(range(first, last + 1))
     return tuple(sorted(sizes))
 
