@@ -186,13 +186,16 @@ def options_of_method(
     if known.get("--method") is not BY_NAME:
         return []
     texts = [text for word in words for text in word.split("=", 1)]
-    method = next((after for text, after in pairwise(texts) if text == "--method"), "")
-    own = {method} & set(BY_NAME)
-    found = {option.name: option for name in own for option in _flagged(name)}
-    foreign = {text for text in texts if text.startswith("--")} - {*known, *found}
-    if foreign and not foreign & set(HELP["help_option_names"]):
+    foreign = {text for text in texts if text.startswith("--")} - set(known)
+    if foreign & set(HELP["help_option_names"]):
+        foreign = set()
+    # What is not asked for by --method is most probably an exact draw.
+    named = (after for text, after in pairwise(texts) if text == "--method")
+    method = next(named, "permute-and-flip" if foreign else "")
+    found = {option.name: option for name in {method} & set(BY_NAME) for option in _flagged(name)}
+    if foreign - set(found):
         others = {option.name: option for name in BY_NAME for option in _flagged(name)}
-        found |= {name: others[name] for name in foreign & set(others)}
+        found |= {name: others[name] for name in foreign & set(others) - set(found)}
     return list(found.values())
 
 
