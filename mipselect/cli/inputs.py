@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from mipselect.cli.declared import refuse
 from mipselect.cli.options import stated
@@ -36,15 +35,12 @@ class ProblemSource:
         What is read, which no output may replace.
     expected : callable
         Returns what a search must find, if that is known.
-    ranges : str
-        The source of the ranges of the columns of a table to solve, in words.
     """
 
     problem: Callable[[], tuple[Problem, int | None]]
     data: Callable[[], StoredData]
     files: Sequence[Path] = ()
     expected: Callable[[], Expected | None] = lambda: None
-    ranges: str = ""
 
 
 def asked_of(source: SourceOptions, sizes: Sequence[int] | None) -> ProblemSource:
@@ -96,11 +92,11 @@ def size_of(support_size: int | None, sizes: Sequence[int] | None) -> int:
     )
 
 
-def scored_table(path: str, table: ScoredTable, **more: Any) -> ProblemSource:
-    """Name a table with a schema, and what is asked of it; see `ProblemSource` for `more`."""
+def scored_table(path: str, table: ScoredTable, files: Sequence[Path]) -> ProblemSource:
+    """Name a table with a schema, what is asked of it, and the files that are read."""
 
     def data() -> StoredData:
         made = table.made()
         return StoredData(Path(path), made.problem, made)
 
-    return ProblemSource(table.problem, data, **more)
+    return ProblemSource(table.problem, data, files)

@@ -27,7 +27,7 @@ from mipselect.cli.output import (
     print_table,
 )
 from mipselect.cli.progress import Watch
-from mipselect.cli.table_options import SCHEMA, TABLE_PANEL, DialectOptions, SourceOptions
+from mipselect.cli.table_options import TABLE_PANEL, DialectOptions, SourceOptions
 from mipselect.errors import InvalidInput, MipselectError, NotCertified, about
 from mipselect.privacy.public_fields import in_words, public_settings
 from mipselect.validation import checked_integer
@@ -60,6 +60,7 @@ BOUNDS = ("loss", "x_bound", "y_bound", "coef_bound", "ridge")
 RELATIVE = 1e-9
 """Largest effect of rounding, relative to a value."""
 
+RANGES = "from the smallest to the largest value of each column, and so SENSITIVE"
 DEFAULTS = "Coefficients are as short as by select --score loss; --coef-bound 10 shrinks them less."
 
 
@@ -81,13 +82,6 @@ class SolveArguments:
     search: SearchArguments = group(SearchArguments)
     source: SourceOptions = group(SourceOptions)
     target: str | None = option("--target", "Of a table: the column to predict.", panel=TABLE_PANEL)
-    schema: Path | None = option(
-        "--schema",
-        f"Of a table. {SCHEMA}",
-        metavar="FILE",
-        show_default="numbers, within the ranges of their rows",
-        panel=TABLE_PANEL,
-    )
     dialect: DialectOptions = group(DialectOptions)
     show: int = option("--show", "Rows of the pool to print.", default=5)
     delivery: Delivery = group(Delivery)
@@ -139,8 +133,8 @@ def solve(arguments: SolveArguments) -> None:
         report |= _of_pool(found)
     else:
         report |= _of_levels(found)
-    if source.ranges:
-        report |= {"ranges": source.ranges, "toml": _toml(arguments, instance)}
+    if arguments.target is not None:
+        report |= {"ranges": RANGES, "toml": _toml(arguments, instance)}
 
     def render(console: Console) -> None:
         banner(console, SENSITIVE)
@@ -158,7 +152,7 @@ def solve(arguments: SolveArguments) -> None:
             )
         if comparison is not None:
             line(console, f"This result {comparison.sentence}.")
-        if source.ranges:
+        if "toml" in report:
             heading(console, f"To repeat it, with these defaults: 'mipselect solve {name}', and in")
             line(console, f"mipselect.toml\n{report['toml']}")
 
@@ -185,12 +179,11 @@ def _source(arguments: SolveArguments) -> ProblemSource:
     """Choose a table by its ending, else moments or an instance."""
     from mipselect.cli.inputs import asked_of, scored_table
     from mipselect.tables.instances import ScoredTable, table_within_its_rows
-    from mipselect.tables.schema import TableSchema
     from mipselect.tables.sources import is_table
 
     source = arguments.source
     if not is_table(source.instance):
-        about_tables = {"--target", "--schema", *names_of(DialectOptions)}
+        about_tables = {"--target", *names_of(DialectOptions)}
         refuse(arguments, "is for a table; an instance has it in its file", about_tables)
         return asked_of(source, None)
     moments, question = source.moments, source.moments.question
@@ -200,20 +193,12 @@ def _source(arguments: SolveArguments) -> ProblemSource:
             "select' and 'mipselect fit' release from it, with a --schema (begin one with "
             "'mipselect describe')"
         )
-    target, files = arguments.target, [Path(source.instance)]
-    table: Any = arguments.dialect.source(source.instance)
-    if arguments.schema is not None:
-        schema, ranges = TableSchema.read(arguments.schema), f"those of {arguments.schema}"
-        files.append(arguments.schema)
-    else:
-        never = question.keywords.get("never", ())
-        schema, table = table_within_its_rows(table, target, never)
-        question = replace(question, never=None)
-        ranges = "from the smallest to the largest value of each column, and so SENSITIVE"
+    target, table = arguments.target, arguments.dialect.source(source.instance)
+    schema, rows = table_within_its_rows(table, target, question.keywords.get("never", ()))
     of_loss = stated(**asdict(moments.regularisation)) | {"intercept": not question.no_intercept}
-    asked = question.question_about(schema, target)
-    scored = ScoredTable(table, asked, moments.support_size, of_loss, None)
-    return scored_table(source.instance, scored, files=files, ranges=ranges)
+    asked = replace(question, never=None).question_about(schema, target)
+    scored = ScoredTable(rows, asked, moments.support_size, of_loss, None)
+    return scored_table(source.instance, scored, files=[Path(source.instance)])
 
 
 def _search(instance: Instance, method: str, settings: SearchSettings, watch: Watch) -> Found:

@@ -15,10 +15,9 @@ from mipselect import Instance, errors, load_instance, search, top_supports
 from mipselect.backends import discovery as backends
 from mipselect.cli.compare import FoundBySolver, contradictions
 from mipselect.search import MistakeLevels, mistake_levels
-from mipselect.tables import TableSchema
+from mipselect.tables.moments import Moments
 from tests.support.commandline import Run
 from tests.support.fields import listed, numeric
-from tests.support.stays import rows, written
 
 ENUMERABLE = ("diabetes", "tiny-active-norm", "tiny-duplicates", "tiny-plain")
 
@@ -164,28 +163,13 @@ def test_a_table_is_solved_within_the_ranges_of_its_rows(
         assert again.report[key] == report[key]
 
 
-def test_a_table_with_a_schema_is_solved(run: Run, tmp_path: Path) -> None:
-    table, schema = written(tmp_path / "t.csv", rows(300)), tmp_path / "schema.json"
-    asked = ("solve", table, "--schema", schema, "--target", "stay", "--support-size", "2")
-    report = run(*asked, "--json").report
-    assert report["ranges"] == f"those of {schema}"
-    known = TableSchema.read(schema)
-    instance = Instance.from_table(table, known, target="stay", support_size=2)
-    best = report["best"]
-    assert best["value"] == pytest.approx(instance.objective(best["support"]), rel=1e-12)
-
-
-@pytest.mark.parametrize("with_schema", [False, True])
 def test_the_toml_that_is_printed_repeats_the_search_of_a_table(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, with_schema: bool
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    written(tmp_path / "t.csv", rows(300))
-    more = ("--schema", "schema.json", "--pool-size", "3")
-    if not with_schema:
-        numbers = "".join(f"{i},{i % 7},{i % 5},{2 * i + i % 3}\n" for i in range(60))
-        (tmp_path / "t.csv").write_text(f"a,b,c,stay\n{numbers}")
-        more = ("--no-intercept", "--ridge", "2")
+    numbers = "".join(f"{i},{i % 7},{i % 5},{2 * i + i % 3}\n" for i in range(60))
+    (tmp_path / "t.csv").write_text(f"a,b,c,stay\n{numbers}")
+    more = ("--no-intercept", "--ridge", "2", "--pool-size", "3")
     asked = ("solve", "t.csv", "--target", "stay", "--support-size", "2", *more)
     first = run(*asked, "--json").report
     assert first["toml"] in run(*asked).out
@@ -224,11 +208,11 @@ def test_solve_speaks_the_language_of_a_table(run: Run, tmp_path: Path) -> None:
         {"name": "age", "type": "integer", "constraints": {"minimum": 18, "maximum": 100}},
         numeric("stay", 0, 60),
     ]}))  # fmt: skip
-    table, schema = tmp_path / "t.csv", tmp_path / "s.json"
-    asked = ("solve", table, "--schema", schema, "--target", "stay", "--support-size", "1")
+    table, schema, moments = (tmp_path / name for name in ("t.csv", "s.json", "m.npz"))
+    run("moments", table, "--schema", schema, "--target", "stay", "--output", moments)
+    asked = ("solve", moments, "--support-size", "1")
     report = run(*asked, "--json").report
-    known = TableSchema.read(schema)
-    rule = Instance.from_table(table, known, target="stay", support_size=1).fit_in_units([0])
+    rule = Instance.from_moments(Moments.load(moments), support_size=1).fit_in_units([0])
     assert report["best"]["in_units"] == json.loads(json.dumps(rule.to_dict()))
     text = run(*asked)
     assert text.err == ""
