@@ -97,7 +97,6 @@ def compare(arguments: CompareArguments) -> None:
     from mipselect.problem.descriptions import expected, files_of
     from mipselect.problem.stored import load_instance
 
-    arguments.search.settings()
     delivery, names = arguments.delivery, arguments.instances
     solvers = _solvers(arguments.solvers)
     read = [path for name in names for path in files_of(name)]

@@ -6,21 +6,12 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from mipselect.cli.declared import group, option, options, required
 from mipselect.errors import InvalidInput, about
 from mipselect.selectors import BY_NAME
-from mipselect.validation import (
-    checked_integer,
-    checked_time_limit,
-    checked_tolerance,
-    plain_digits,
-    shown,
-)
-
-if TYPE_CHECKING:
-    from mipselect.search.options import SearchSettings
+from mipselect.validation import checked_integer, plain_digits, shown
 
 AUTO = "auto"
 ONE_SWAP: Literal["one-swap"] = "one-swap"
@@ -60,22 +51,6 @@ class SearchArguments:
         metavar="SECONDS",
         show_default="no limit",
     )
-
-    def settings(self) -> SearchSettings:
-        """Check what can be checked without data; raise `InvalidInput` naming the option."""
-        from mipselect.search.options import SearchSettings
-
-        check_solver(self.solver)
-        if self.tolerance is not None:
-            checked_tolerance(self.tolerance, "--tolerance")
-        if self.time_limit is not None:
-            checked_time_limit(self.time_limit, "--time-limit")
-        return SearchSettings(
-            pool_size=parse_pool_size(self.pool_size),
-            solver=self.solver,
-            tolerance=self.tolerance,
-            time_limit=self.time_limit,
-        )
 
 
 @options

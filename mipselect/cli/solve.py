@@ -13,7 +13,7 @@ from rich.console import Console
 
 from mipselect import search
 from mipselect.cli.declared import command, given, group, names_of, option, options, refuse
-from mipselect.cli.options import SEARCH_PANEL, SearchArguments, stated
+from mipselect.cli.options import SEARCH_PANEL, SearchArguments, parse_pool_size, stated
 from mipselect.cli.output import (
     SENSITIVE,
     Delivery,
@@ -37,7 +37,6 @@ if TYPE_CHECKING:  # --help imports none of them.
     from mipselect.problem.descriptions import Expected
     from mipselect.problem.instance import Instance
     from mipselect.search import Effort, MistakeLevels, SupportPool
-    from mipselect.search.options import SearchSettings
 
     Found = SupportPool | MistakeLevels
 
@@ -102,13 +101,12 @@ def solve(arguments: SolveArguments) -> None:
     if method == MISTAKES and arguments.search.pool_size is not None:
         raise InvalidInput("--pool-size does not apply to --method mistakes")
     checked_integer(arguments.show, "--show", 1)
-    settings = arguments.search.settings()
     source = _source(arguments)
     check_output(delivery.output, source.files, replace=delivery.replace)
     instance, wanted, refused = source.data().instance(), source.expected(), None
     try:
         with about(name), Watch(name, details=True) as watch:
-            found = _search(instance, method, settings, watch)
+            found = _search(instance, method, arguments.search, watch)
     except NotCertified as error:
         if error.partial is None:
             raise MipselectError(f"(sensitive) {name}: {error}") from error
@@ -201,11 +199,11 @@ def _source(arguments: SolveArguments) -> ProblemSource:
     return scored_table(source.instance, scored, files=[Path(source.instance)])
 
 
-def _search(instance: Instance, method: str, settings: SearchSettings, watch: Watch) -> Found:
-    keywords: dict[str, Any] = {**settings.keywords(), "progress": watch}
+def _search(instance: Instance, method: str, asked: SearchArguments, watch: Watch) -> Found:
+    keywords = {**picked(asked, "solver", "tolerance", "time_limit"), "progress": watch}
     if method == MISTAKES:
         return search.mistake_levels(instance, **keywords)
-    return search.top_supports(instance, settings.pool_size, **keywords)
+    return search.top_supports(instance, parse_pool_size(asked.pool_size), **keywords)
 
 
 class Comparison(NamedTuple):

@@ -117,8 +117,8 @@ REFUSED: dict[str, dict[str, str | tuple[str, ...]]] = {
         "--solvers native,pyomo": "it takes the name of a solver, as in pyomo:cplex_direct",
         "--solvers native": "comparing needs two answers",
         "--solvers native,native": "comparing needs two answers",
-        "--tolerance -1": "--tolerance must be",
-        "--time-limit 0": "--time-limit must be",
+        "--tolerance -1": "tolerance must be",
+        "--time-limit 0": "time_limit must be",
         "--output absent/report.json": "the folder absent does not exist",
     },
     "release diabetes --json": {
