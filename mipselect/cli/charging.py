@@ -211,7 +211,7 @@ def charge_and_deliver(
     draw: Callable[[Ledger | None], Result],
     delivery: Delivery,
     settings: Callable[[Console], None] = lambda console: None,
-) -> Result:
+) -> None:
     """Draw, at the charge of a ledger, and deliver the answer with its place in the ledger.
 
     Parameters
@@ -254,4 +254,5 @@ def charge_and_deliver(
             "interrupted: nothing was released, but the ledger may have been charged; "
             f"'mipselect ledger show {ledger.path}' shows it"
         ) from None
-    return answer
+    for sentence in answer.warnings:
+        say(f"warning: {sentence}")

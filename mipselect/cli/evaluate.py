@@ -13,7 +13,6 @@ from mipselect.cli.declared import argument, command, group, option, options, re
 from mipselect.cli.options import PRIVACY_PANEL, ChargeOptions, stated
 from mipselect.cli.output import NOT_PRIVATE, Delivery, banner, check_output, heading, line
 from mipselect.cli.progress import Spinner
-from mipselect.cli.start import say
 from mipselect.cli.table_options import TABLE, SchemaOptions, TableArgument
 from mipselect.errors import about
 from mipselect.json_objects import read_json
@@ -146,5 +145,4 @@ def evaluate(arguments: EvaluateArguments) -> None:
         return Result(report=report, show=show, warnings=doubts)
 
     asked = {**head, "protected_unit": unit, "notes": notes}
-    for doubt in charge_and_deliver(ledger, asked, {}, draw, delivery).warnings:
-        say(f"warning: {doubt}")
+    charge_and_deliver(ledger, asked, {}, draw, delivery)

@@ -207,15 +207,14 @@ class ReleasePlan(ABC):
         doubts = self.doubts(known)
         notes = warnings(self.head, self.together, unit_of(problem), self.ledger, known, doubts)
         chance = None if known is None else self.method.chance_level(problem, known)
-        said = [] if chance is None else [chance.sentence]
         if data is None:
             self._plan(problem, recorded, notes, delivery)
         else:
             near = None if chance is None else chance.near
             asked = {**self.head, **recorded, "nearly_blind": near, "notes": notes}
-            said += self._draw(data, asked, delivery).warnings
-        for sentence in filter(None, said):
-            say(f"warning: {sentence}")
+            self._draw(data, asked, delivery)
+        if chance is not None and chance.sentence:
+            say(f"warning: {chance.sentence}")
 
     def _plan(
         self, problem: Problem, recorded: Mapping[str, Any], notes: list[str], delivery: Delivery
@@ -247,7 +246,7 @@ class ReleasePlan(ABC):
         begun = {**self.head, "dry_run": True, "sensitive": False, **self.stating(total)}
         delivery.deliver({**begun, **recorded, "notes": notes, "ledger": left}, render)
 
-    def _draw(self, data: StoredData, asked: Mapping[str, Any], delivery: Delivery) -> Result:
+    def _draw(self, data: StoredData, asked: Mapping[str, Any], delivery: Delivery) -> None:
         """Make the law, charge, draw and deliver."""
         watch = Watch(self.title, details=False)
         with about(self.title), watch, without_numbers(self.method, "no budget is spent"):
@@ -266,7 +265,7 @@ class ReleasePlan(ABC):
 
         noted = {name: value for name, value in self.settings.items() if value is not None}
         noted |= {"method": self.method.name, "epsilon": self.epsilon}
-        return charge_and_deliver(self.ledger, asked, noted, draw, delivery, settings)
+        charge_and_deliver(self.ledger, asked, noted, draw, delivery, settings)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
