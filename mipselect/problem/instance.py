@@ -571,7 +571,7 @@ class Instance(OfProblem):
 
         `coef` follows the order of `support`, and within a feature that of its columns.
         """
-        indices = self.check_support(support)
+        indices = self.problem.check_support(support)
         order = np.argsort(indices)
         # In one order, so that rounding does not depend on how a support is written.
         fit = self.prepared.fit(indices[order])
@@ -595,7 +595,7 @@ class Instance(OfProblem):
         from mipselect.tables.encoders import equation
 
         fit = self.fit(support)
-        chosen = [units.features[j] for j in self.check_support(support).tolist()]
+        chosen = [units.features[j] for j in self.problem.check_support(support).tolist()]
         always = fit.always.tolist()
         constant = always.pop() if self.layout.intercept else 0.0
         encoders, coef = [*chosen, *units.always], [*fit.coef.tolist(), *always]

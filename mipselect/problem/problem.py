@@ -422,10 +422,6 @@ class OfProblem:
         """C(n_features, s)."""
         return self.problem.number_of_supports
 
-    def check_support(self, support: ArrayLike) -> IntArray:
-        """Return `support` as an index array, or raise `InvalidInput`."""
-        return self.problem.check_support(support)
-
 
 def checked_ridge(ridge: float) -> float:
     """Return λ, or raise `InvalidInput` for a number that no data can be solved with."""
