@@ -347,7 +347,10 @@ class BlockOptions:
         """Return the problem with the score that is chosen; see `of_r_squared` for n."""
         if self.chosen(problem, n) == R2:
             return self.of_r_squared(problem, n)
-        return self.of_least_squares(problem)
+        classes = problem.units is not None and problem.units.target.classes is not None
+        b = self.block_rows or default_rows_of_least_squares(classes=classes)
+        blocks = Blocks.of(b, self.partitions, self.partition_seed)
+        return problem.in_blocks(blocks, self.coef_bound, self.ridge)
 
     def of_r_squared(self, problem: Problem, n: int | None) -> Problem:
         """Return the problem of block R², with its blocks where n is known.
@@ -366,13 +369,6 @@ class BlockOptions:
             features = listed_features(problem, b)
             blocks = settled_blocks(n, features, self.partitions, self.partition_seed)
         return replace(problem.needing(()), score=R2, blocks=blocks)
-
-    def of_least_squares(self, problem: Problem) -> Problem:
-        """Return the problem of least squares on blocks, b by the public rule."""
-        classes = problem.units is not None and problem.units.target.classes is not None
-        b = self.block_rows or default_rows_of_least_squares(classes=classes)
-        blocks = Blocks.of(b, self.partitions, self.partition_seed)
-        return problem.in_blocks(blocks, self.coef_bound, self.ridge)
 
     def of_rows(self, problem: Problem, rows: Rows) -> Instance | BlockScores:
         """Return what is drawn from, of rows whose columns stand as in the layout of a problem.

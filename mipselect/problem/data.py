@@ -186,11 +186,6 @@ class ExactSums:
         )
 
     @property
-    def of_blocks(self) -> bool:
-        """True if the sums are over blocks of rows."""
-        return self.moments.columns.blocks is not None
-
-    @property
     def partitions(self) -> int:
         """Times that the loss of the rows is in the sums: T where they are of blocks, else 1."""
         blocks = self.moments.columns.blocks

@@ -338,7 +338,7 @@ class RowsSelector(PrivateSelector):
         """
         self.check()
         self._refuse_weights(problem)
-        if isinstance(data, ExactSums) and data.of_blocks:
+        if isinstance(data, ExactSums) and data.moments.columns.blocks is not None:
             raise self._needs_rows("these data are sums over blocks of rows")
         source, _ = generator(rng)
         with np.errstate(all="ignore"):
