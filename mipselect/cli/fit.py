@@ -58,11 +58,11 @@ class FitArguments:
     )
     ranges: str | None = option(
         "--ranges",
-        "private: draw the ranges of drawn fields and of the target that nobody stated, and "
+        "Draw the ranges of drawn fields and of the target that nobody stated, and "
         "release them with the model. They cost a fifth of ε, and do well where rows times ε is "
         "5,000 or more; stated ranges do better, even twenty times too wide.",
-        metavar="public|private",
-        show_default="public; private without --schema",
+        choices=("private",),
+        show_default="those of --schema",
         panel=PRIVACY_PANEL,
     )
     charge: ChargeOptions = group(ChargeOptions)

@@ -43,7 +43,7 @@ from mipselect.regression import (
 from mipselect.regression.evaluation import Measuring, kept_apart_of_table
 from mipselect.regression.perturbed_objective import regression_loss
 from mipselect.regression.plan import TablePlan, share_of_selection
-from mipselect.regression.ranges import ADVICE, PRIVATE, PUBLIC, WAYS
+from mipselect.regression.ranges import ADVICE, PRIVATE, PUBLIC
 from mipselect.reports.release_report import ReportedRelease
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors import BY_NAME
@@ -51,7 +51,7 @@ from mipselect.selectors.all_features import AllFeaturesSelector
 from mipselect.tables.numbers import header, read_table
 from mipselect.tables.public_map import TableQuestion
 from mipselect.tables.schema import TableSchema
-from mipselect.validation import checked_choice, checked_integer, listed
+from mipselect.validation import checked_integer, listed
 
 NO_RANGES = "ranges that nobody stated are drawn with a part of epsilon, and released"
 
@@ -71,13 +71,9 @@ def plan_of(arguments: FitArguments) -> tuple[FitPlan, ProblemSource]:
     ledger = opened(charge.ledger)
     if (arguments.support_size is None) == (arguments.features_of is None):
         raise InvalidInput("--support-size or --features-of must be given: one of them")
-    ranges = PRIVATE if schema is None else PUBLIC
-    if arguments.ranges is not None:
-        ranges = checked_choice(arguments.ranges, "--ranges", WAYS)
-    if schema is None and ranges == PUBLIC:
-        raise InvalidInput(f"--ranges public {NEEDS_SCHEMA}")
     two = schema is not None and len(schema.field(table.target, "target").category_names) == 2
-    fitter = _fitter(arguments, ledger, of_classes=two, ranges=ranges)
+    private = schema is None or arguments.ranges is not None
+    fitter = _fitter(arguments, ledger, of_classes=two, private=private)
     source, question = _table(arguments, schema)
     size, released = arguments.support_size, None
     read = table.files
@@ -111,7 +107,7 @@ def plan_of(arguments: FitArguments) -> tuple[FitPlan, ProblemSource]:
 
 
 def _fitter(
-    arguments: FitArguments, ledger: Ledger | None, *, of_classes: bool, ranges: str
+    arguments: FitArguments, ledger: Ledger | None, *, of_classes: bool, private: bool
 ) -> SelectThenRegress:
     """Make what draws features and coefficients, which divides ε; its size is still to be set.
 
@@ -121,7 +117,7 @@ def _fitter(
         Naming the option.
     """
     relation, score = relation_of(ledger, arguments.charge.relation), arguments.scores.score
-    if ranges == PRIVATE and (score == LOSS or relation != "replace-one"):
+    if private and (score == LOSS or relation != "replace-one"):
         raise InvalidInput(
             "ranges that nobody stated can be drawn only where features are drawn from blocks, "
             "under replace-one: leave out --score loss and --relation add-remove, or state the "
@@ -145,7 +141,7 @@ def _fitter(
         regressor,
         epsilon=arguments.epsilon,
         quality_share=arguments.quality_share,
-        ranges=ranges,
+        ranges=PRIVATE if private else PUBLIC,
     )
     return fitter.check(option_named)
 

@@ -219,7 +219,7 @@ REFUSED: dict[str, dict[str, str | tuple[str, ...]]] = {
         "--model-loss logistic": "logistic is for a target of two classes",
         "--features-of release.json": "one of them",
         "--epsilon 1e9": "--epsilon must lie between",
-        "--ranges secret": "--ranges must be",
+        "--ranges public": "must be one of private",
         "--ranges private --relation add-remove": "under replace-one",
         "--ranges private --score loss": "drawn from blocks",
         "--ranges private --range stay=0:60 --range age=0:100": "none is to be drawn",

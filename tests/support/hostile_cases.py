@@ -441,7 +441,6 @@ CASES: list[Case] = [
     Case("no schema: select", ("select", "data.csv", *ASKED, "--score", "loss"),
          ("error: --schema (begin one with 'mipselect describe') or, for a table of numbers",
           "--x-bound", "must be given")),
-    Case("no schema: fit", (*FIT, "--ranges", "public"), ("--ranges public needs --schema",)),
     tables("text without a schema", "a,b,y\n1,red,3\n", "(sensitive)", "describe the table in a "
            "schema", "'mipselect describe', then --schema"),
     *(
