@@ -37,7 +37,7 @@ from mipselect.search.least_squares.method import (
 )
 from mipselect.search.least_squares.near_columns import LiveSets, near_columns
 from mipselect.search.least_squares.node import SquaredNode, squared_node
-from mipselect.search.least_squares.shares import gain_shares, screened, shares_without_blocks
+from mipselect.search.least_squares.shares import gain_shares, largest_gains, screened
 from mipselect.search.progress import Run
 from mipselect.search.tree import removed_sets
 from mipselect.search.tuning import TUNING
@@ -92,10 +92,11 @@ def test_sparse_diagonal_cuts_and_shares(seed: int, design: Design) -> None:
             chosen = np.sort(rng.choice(len(live), count, replace=False))
             cut = sparse_diagonal_cut(sub, chosen)
             assert close_below(-cut.at(sets), values)
-        for shares_of in (gain_shares, shares_without_blocks)[: 1 + problem.features.singles]:
-            shares = shares_of(sub)
-            bounds = np.array([sub.lower_bound(float(shares[row].sum())) for row in sets])
-            assert close_below(bounds, values)
+        shares = gain_shares(sub)
+        bounds = np.array([sub.lower_bound(float(shares[row].sum())) for row in sets])
+        assert close_below(bounds, values)
+        if problem.features.singles:
+            assert close_below(sub.lower_bound(float(largest_gains([sub])[0])), values.min())
         threshold = float(np.median(values))
         kept = screened(sub, threshold, do_nothing)
         below = supports[values < threshold]

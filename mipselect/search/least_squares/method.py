@@ -9,6 +9,7 @@ there are 6,435 sets of 8 that leave.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -32,10 +33,12 @@ from mipselect.search.least_squares.node import (
     gains_alone,
     greedy_completion,
     squared_node,
+    squared_nodes,
 )
 from mipselect.search.least_squares.shares import (
     cheap_off_sums,
     dominated_diagonal,
+    largest_gains,
     largest_sums,
 )
 from mipselect.search.least_squares.tree import GramMeasures, SquaredTree, is_crowded
@@ -97,10 +100,17 @@ class Center:
         """λ + ν."""
         return self.problem.ridge + self.multiplier
 
-    def node(self, base: IntArray, size: int, candidates: IntArray) -> SquaredNode:
-        """Return the node of `size` candidates added to a base, with ν and what is known of G."""
+    def node(
+        self, base: IntArray, size: int, candidates: IntArray, multiplier: float
+    ) -> SquaredNode:
+        """Return the node of `size` candidates added to a base, with what is known of G."""
         known, tuning = self.row_tops, self.tuning
-        return squared_node(self.problem, base, size, candidates, self.multiplier, known, tuning)
+        return squared_node(self.problem, base, size, candidates, multiplier, known, tuning)
+
+    def nodes(self, bases: IntArray, size: int) -> list[SquaredNode]:
+        """Return the nodes of `size` candidates added to bases, shape (m, k), with the ν of Ŝ."""
+        given = self.problem, bases, size, self.candidates, self.multiplier
+        return squared_nodes(*given, self.row_tops, self.tuning)
 
     @cached_property
     def across(self) -> FloatArray:
@@ -294,22 +304,39 @@ def search_level(center: Center, level: int, cut: ModularBound, tree: SquaredTre
 def listed_nodes(
     center: Center, cut: ModularBound, level: int, tree: SquaredTree
 ) -> Iterator[tuple[float, float, SquaredNode]]:
-    """Yield the node of every removed set that is not pruned by its cost, with two bounds.
+    """Yield the node of every removed set that is not pruned at once, with two bounds.
 
     One is on its own supports, one on what follows. They come in the order of what leaving costs;
-    the others are settled. The first has good supports, which prune most of the others.
+    the others are settled. The first has good supports, which prune most of the others, so that
+    these are made and bounded many at once.
     """
     leaving, entering = changes(center, level)
     best = cut.largest([entering])
-    for cost, removed in removed_sets(-cut.terms[leaving.positions], level):
-        proven = max(0.0, cost - best)
-        with tree.within(proven):
-            tree.run.tick()
-            if proven >= tree.cutoff:
-                tree.collector.settle(proven)
-                return
-            node = center.node(np.delete(center.support, removed), level, center.candidates)
-        yield proven, proven, node
+    every = removed_sets(-cut.terms[leaving.positions], level)
+    limits, count = center.tuning.together, 1
+    singles = center.problem.features.singles
+    most = max(1, limits.entries // len(center.candidates)) if singles else 1
+    while some := list(itertools.islice(every, count)):
+        with tree.within(some[0][0] - best):
+            nodes = center.nodes(np.stack([np.delete(center.support, at) for _, at in some]), level)
+        gains = largest_gains(nodes) if len(nodes) > 1 else np.full(1, np.inf)
+        for (cost, _), node, gain in zip(some, nodes, gains, strict=True):
+            proven, cutoff = max(0.0, cost - best), tree.cutoff
+            with tree.within(proven):
+                tree.run.tick()
+                if proven >= cutoff:
+                    tree.collector.settle(proven)
+                    return
+                pruned = gain <= node.needed_gain(cutoff) and center.tuning.uses(Strategy.SCREENING)
+                if pruned:
+                    with tree.run.accounts.trying(Strategy.SCREENING) as account:
+                        account.successes += 1
+                        tree.visit()
+                    tree.collector.settle(cutoff)
+                    tree.run.done += 1
+            if not pruned:
+                yield proven, proven, node
+        count = min(most, limits.siblings)
 
 
 def begun(node: SquaredNode, tree: SquaredTree) -> SquaredNode | None:
@@ -389,7 +416,7 @@ def open_nodes(
         if family.number <= 1:
             if family.number:
                 base = np.sort(np.append(family.base, family.live[: family.size]))
-                node = center.node(base, level, center.candidates)
+                node = center.node(base, level, center.candidates, center.multiplier)
                 yield family.proven, waiting, node
             continue
         if tree.worth(Strategy.REMOVED_FAMILIES, level, family.number):
@@ -431,7 +458,7 @@ def node_of(center: Center, family: LevelFamily, level: int) -> tuple[SquaredNod
     """Make the node of a family, with budgets of what may stay and of candidates."""
     free = np.concatenate([family.live, center.candidates])
     staying, entering = np.split(np.arange(len(free)), [len(family.live)])
-    node = center.node(np.sort(family.base), family.size + level, free)
+    node = center.node(np.sort(family.base), family.size + level, free, center.multiplier)
     return node, [Budget(staying, family.size), Budget(entering, level)]
 
 

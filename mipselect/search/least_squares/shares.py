@@ -76,6 +76,19 @@ def _cheap_off_sums(nodes: Sequence[SquaredNode], h: FloatArray, count: int) -> 
     return np.asarray(off_sums)
 
 
+def largest_gains(nodes: Sequence[SquaredNode]) -> FloatArray:
+    """Bound what each node gains by `shares_without_blocks`, for those of one size; shape (m,).
+
+    The nodes have the same live features, of one column each.
+    """
+    some, g, h = nodes[0], np.stack([node.g for node in nodes]), np.stack([n.h for n in nodes])
+    others = min(some.size, len(some.live)) - 1
+    D: FloatArray = h if others <= 0 else np.full_like(h, some.ridge)
+    if others > 0 and some.tuning.uses(Strategy.DOMINANCE):
+        D = dominated_diagonal(h, _cheap_off_sums(nodes, h, others), some.ridge)
+    return largest_sums(g**2 / D, some.size)
+
+
 def screened(node: SquaredNode, cutoff: float, tick: Callable[[], None]) -> SquaredNode:
     """Drop every live feature whose best completion cannot be below `cutoff`.
 
