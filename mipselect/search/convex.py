@@ -40,7 +40,6 @@ from mipselect.search.tree import (
     NodeStrategy,
     TreeMethod,
     TreeSearch,
-    always,
     by_engine,
     removed_sets,
     suits_engine,
@@ -324,16 +323,6 @@ def divide(nodes: list[FenchelNode], tree: ConvexTree) -> None:
             tree.try_in_order(STRATEGIES, node)
 
 
-def by_its_dual_point(node: FenchelNode, tree: ConvexTree) -> FenchelNode:
-    """Drop the features whose best completion, by the dual optimum on the base, cannot matter."""
-    return screened(node, node.best_bounds, tree.collector, tree.cutoff)
-
-
-def worth_a_dual_point(node: FenchelNode, tree: ConvexTree) -> bool:
-    """Tell whether a node that is screened is worth a dual point of its own."""
-    return tree.worth(Strategy.DUAL_POINTS, node.size, extent=node.extent(tree.cutoff))
-
-
 def by_the_best_dual_point(node: FenchelNode, tree: ConvexTree) -> FenchelNode:
     """Drop the features whose best completion, by a better dual point of all, cannot matter."""
     cutoff = tree.cutoff
@@ -367,10 +356,19 @@ def divided_by_first_feature(node: FenchelNode, tree: ConvexTree) -> None:
 ConvexStrategy = NodeStrategy[FenchelNode, ConvexTree]
 
 STRATEGIES = (
-    ConvexStrategy(Strategy.SCREENING, always, by_its_dual_point),
-    ConvexStrategy(Strategy.DUAL_POINTS, worth_a_dual_point, by_the_best_dual_point),
-    ConvexStrategy(None, suits_engine, by_engine),
-    ConvexStrategy("division", always, divided_by_first_feature),
+    ConvexStrategy(
+        Strategy.SCREENING,
+        lambda node, tree: screened(node, node.best_bounds, tree.collector, tree.cutoff),
+    ),
+    ConvexStrategy(
+        Strategy.DUAL_POINTS,
+        by_the_best_dual_point,
+        lambda node, tree: tree.worth(
+            Strategy.DUAL_POINTS, node.size, extent=node.extent(tree.cutoff)
+        ),
+    ),
+    ConvexStrategy(None, by_engine, suits_engine),
+    ConvexStrategy("division", divided_by_first_feature),
 )
 """The order in which strategies are tried at every node; the last one always settles it."""
 

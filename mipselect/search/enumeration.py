@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -17,13 +18,17 @@ from mipselect.search.strategies import Strategy
 
 @dataclass(frozen=True, eq=False)
 class EvaluatedNeighbourhood:
-    """A support Ŝ, shape (s,), all supports, shape (C, s), their values and distances from Ŝ."""
+    """A support Ŝ, shape (s,), all supports, shape (C, s), and their values."""
 
     support: IntArray
     value: float
     supports: IntArray
     values: FloatArray
-    level_of: IntArray
+
+    @cached_property
+    def level_of(self) -> IntArray:
+        """Distances of all supports from Ŝ."""
+        return np.asarray(np.sum(~np.isin(self.supports, self.support), axis=1))
 
     def level_bound(self, level: int) -> float:
         """Return the smallest value of the level."""
@@ -51,7 +56,6 @@ class Enumeration:
     problem: PreparedLoss
     n_features: int
     batch: int
-    _evaluated: dict[int, tuple[IntArray, FloatArray]] = field(default_factory=dict, init=False)
 
     name = "native"
 
@@ -59,30 +63,26 @@ class Enumeration:
         """Find the best support, the first of them in lexicographic order."""
         supports, values = self._all(size, run)
         best = int(np.argmin(values))
-        return self.center_at(supports[best], float(values[best]), run)
+        return EvaluatedNeighbourhood(supports[best], float(values[best]), supports, values)
 
     def center_at(self, support: IntArray, value: float, run: Run) -> EvaluatedNeighbourhood:
         """Return the neighbourhood of a support whose value is known."""
-        supports, values = self._all(len(support), run)
-        level_of = np.sum(~np.isin(supports, support), axis=1)
-        return EvaluatedNeighbourhood(support, value, supports, values, level_of)
+        return EvaluatedNeighbourhood(support, value, *self._all(len(support), run))
 
     def relaxation(self, size: int, grace: Deadline) -> float:
         """Return -inf: what was not evaluated is not bounded."""
         return -math.inf
 
     def _all(self, size: int, run: Run) -> tuple[IntArray, FloatArray]:
-        """Evaluate every support, once, in lexicographic order."""
-        if size not in self._evaluated:
-            found: list[tuple[IntArray, FloatArray]] = []
-            whole = Node(np.empty(0, dtype=np.intp), size, np.arange(self.n_features))
-            for supports in whole.sets(self.batch):
-                run.tick()
-                with run.accounts.trying(Strategy.ENUMERATION) as account:
-                    found.append((supports, self.problem.values(supports)))
-                    account.successes += 1
-                run.subproblems += 1
-                run.incumbent = min(run.incumbent, float(found[-1][1].min()))
-            every, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
-            self._evaluated[size] = every, values
-        return self._evaluated[size]
+        """Evaluate every support in lexicographic order."""
+        found: list[tuple[IntArray, FloatArray]] = []
+        whole = Node(np.empty(0, dtype=np.intp), size, np.arange(self.n_features))
+        for supports in whole.sets(self.batch):
+            run.tick()
+            with run.accounts.trying(Strategy.ENUMERATION) as account:
+                found.append((supports, self.problem.values(supports)))
+                account.successes += 1
+            run.subproblems += 1
+            run.incumbent = min(run.incumbent, float(found[-1][1].min()))
+        every, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return every, values

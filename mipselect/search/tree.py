@@ -126,16 +126,16 @@ class NodeStrategy(Generic[AnyNode, AnyTree]):
     ----------
     name : str or None
         That of a `Strategy`, or of what no search can do without; None if it keeps accounts itself.
-    applies : callable
-        Tells whether it is tried at a node.
     attempt : callable
         Returns the node, with fewer live features if they could be dropped, or None once all its
         supports are offered or settled.
+    applies : callable
+        Tells whether it is tried at a node; by default at every one.
     """
 
     name: str | None
-    applies: Callable[[AnyNode, AnyTree], bool]
     attempt: Callable[[AnyNode, AnyTree], AnyNode | None]
+    applies: Callable[[AnyNode, AnyTree], bool] = lambda node, tree: True
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,8 +259,3 @@ def suits_engine(node: AnyNode, tree: TreeSearch[AnyNode]) -> bool:
 def by_engine(node: AnyNode, tree: TreeSearch[AnyNode]) -> AnyNode | None:
     """Leave the node to the engine, which may give it up."""
     return None if tree.engine.settle(node, tree.collector, tree.run) else node
-
-
-def always(node: Node, tree: object) -> bool:
-    """Tell that a strategy suits every node."""
-    return True

@@ -25,7 +25,7 @@ from mipselect.search.least_squares.node import Division, SquaredNode, gains_alo
 from mipselect.search.least_squares.shares import screened, shares_without_blocks
 from mipselect.search.least_squares.tree import SquaredTree
 from mipselect.search.strategies import Strategy
-from mipselect.search.tree import NodeStrategy, always, by_engine, suits_engine
+from mipselect.search.tree import NodeStrategy, by_engine, suits_engine
 
 
 def branch_and_bound(node: SquaredNode, tree: SquaredTree) -> None:
@@ -57,11 +57,6 @@ def divide(node: SquaredNode | None, tree: SquaredTree) -> None:
     families = 0 if node.size == 1 else len(node.division.open(node.needed_gain(tree.cutoff)))
     with tree.within(node.lower_bound(float(node.division.gains[0]))):
         tree.try_in_order(SETTLEMENTS, tree.informed(node, families))
-
-
-def needs_expansion(node: SquaredNode, tree: SquaredTree) -> bool:
-    """Tell whether a node without a bound should be bounded around an expansion point."""
-    return node.bound is None and tree.worth_expanding(node)
 
 
 def likely_additions(node: SquaredNode) -> FloatArray:
@@ -101,21 +96,6 @@ def by_fewer_families(node: SquaredNode, tree: SquaredTree) -> SquaredNode:
         return node
     tree.collector.settle(cutoff)
     return other.restricted(by_shares.screened(node.size, needed))
-
-
-def lacks_shares(node: SquaredNode, tree: SquaredTree) -> bool:
-    """Tell whether a node has no bound, or adds a pair, for which shares are better."""
-    return node.bound is None or node.size == 2
-
-
-def by_its_shares(node: SquaredNode, tree: SquaredTree) -> SquaredNode:
-    """Drop every live feature whose best completion, by its shares, cannot matter."""
-    return screened(node, tree.cutoff, tree.run.tick)
-
-
-def is_last(node: SquaredNode, tree: SquaredTree) -> bool:
-    """Tell whether one feature is added."""
-    return node.size == 1
 
 
 def evaluated(node: SquaredNode, tree: SquaredTree) -> None:
@@ -261,22 +241,31 @@ def offer_additions(node: SquaredNode, positions: IntArray, collector: Collector
 
 SquaredStrategy = NodeStrategy[SquaredNode, SquaredTree]
 
-FEWER_FAMILIES = SquaredStrategy(Strategy.FEWER_FAMILIES, is_around_a_point, by_fewer_families)
+FEWER_FAMILIES = SquaredStrategy(Strategy.FEWER_FAMILIES, by_fewer_families, is_around_a_point)
 
 BOUNDS = (
-    SquaredStrategy(Strategy.CLUSTERS, clusters_come_first, by_very_few_clusters),
-    SquaredStrategy(Strategy.EXPANSION, needs_expansion, around_points),
+    SquaredStrategy(Strategy.CLUSTERS, by_very_few_clusters, clusters_come_first),
+    SquaredStrategy(
+        Strategy.EXPANSION,
+        around_points,
+        lambda node, tree: node.bound is None and tree.worth_expanding(node),
+    ),
     FEWER_FAMILIES,
-    SquaredStrategy(Strategy.SCREENING, lacks_shares, by_its_shares),
+    SquaredStrategy(
+        Strategy.SCREENING,
+        lambda node, tree: screened(node, tree.cutoff, tree.run.tick),
+        # Shares are better than a point for a pair.
+        lambda node, tree: node.bound is None or node.size == 2,
+    ),
 )
 """Strategies that bound and screen a node."""
 
-ENGINE = SquaredStrategy(None, suits_engine, by_engine)
+ENGINE = SquaredStrategy(None, by_engine, suits_engine)
 
 SETTLEMENTS = (
-    SquaredStrategy("last additions", is_last, evaluated),
-    SquaredStrategy(Strategy.CLUSTERS, has_clusters, by_few_clusters),
+    SquaredStrategy("last additions", evaluated, lambda node, tree: node.size == 1),
+    SquaredStrategy(Strategy.CLUSTERS, by_few_clusters, has_clusters),
     ENGINE,
-    SquaredStrategy("division", always, divided_by_shares),
+    SquaredStrategy("division", divided_by_shares),
 )
 """Strategies that settle a node with a bound; the last one always does."""

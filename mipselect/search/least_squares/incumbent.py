@@ -61,7 +61,10 @@ def best_by_swaps(
     with run.accounts.trying(Strategy.SWAPS) as account:
         for _ in range(tuning.swaps):
             outside = np.setdiff1d(np.arange(problem.features.count), support)
-            swapped = values_of_swaps(problem, support, outside, run)
+            swapped = np.empty((size, len(outside)))
+            for place in range(size):
+                run.tick()
+                swapped[place] = problem.values_of_additions(np.delete(support, place), outside)
             k, j = np.unravel_index(np.argmin(np.nan_to_num(swapped, nan=np.inf)), swapped.shape)
             if not swapped[k, j] < value:
                 known = np.isfinite(swapped).all()
@@ -69,17 +72,6 @@ def best_by_swaps(
             value, account.successes = float(swapped[k, j]), 1
             support = np.sort(np.append(np.delete(support, k), outside[j]))
     return Incumbent(support, value)
-
-
-def values_of_swaps(
-    problem: PreparedSquared, support: IntArray, outside: IntArray, run: Run
-) -> FloatArray:
-    """Compute R with each feature of a support replaced by each one outside, shape (s, p-s)."""
-    values = np.empty((len(support), len(outside)))
-    for k in range(len(support)):
-        run.tick()
-        values[k] = problem.values_of_additions(np.delete(support, k), outside)
-    return values
 
 
 def offer_swapped(support: IntArray, swapped: FloatArray, collector: Collector) -> None:

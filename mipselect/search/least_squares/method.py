@@ -119,11 +119,6 @@ class Center:
         whitened = self.whole.whitened
         return np.asarray(columns - whitened.T @ whitened[:, self.support])
 
-    @cached_property
-    def outside(self) -> SquaredNode:
-        """The node of all candidates without a base."""
-        return self.whole.restricted(self.candidates)
-
     @property
     def lean(self) -> bool:
         """True if little is known of G among the candidates, because it takes time to compute."""
@@ -211,7 +206,8 @@ def root_cut(center: Center, level: int) -> ModularBound:
         center.problem.gram.expect(candidates[promising[: center.tuning.expanding.expected]])
     inner = np.abs(H[support]).sum(axis=1) - np.abs(np.diagonal(H[support]))
     across = np.abs(H[candidates])
-    among = _among_candidates(center, level - 1)
+    outside = replace(whole.restricted(candidates), row_tops=center.row_tops)
+    among = cheap_off_sums(outside, level - 1) if level > 1 else np.zeros(len(candidates))
     off_sums = np.concatenate(
         [inner + largest_sums(across.T.copy(), level), across.sum(axis=1) + among]
     )
@@ -219,13 +215,6 @@ def root_cut(center: Center, level: int) -> ModularBound:
     M = dominated_diagonal(diagonal, off_sums, ridge)
     costs, gains = M[: len(support)] * center.coef**2, w**2 / M[len(support) :]
     return bound_on_changes(center, center.floor, costs, gains)
-
-
-def _among_candidates(center: Center, count: int) -> FloatArray:
-    """Bound sums of the `count` largest |H_jk| over candidates k ≠ j from above, shape (p-s,)."""
-    if count == 0:
-        return np.zeros(len(center.candidates))
-    return cheap_off_sums(replace(center.outside, row_tops=center.row_tops), count)
 
 
 def _root_cut_by_blocks(center: Center, level: int) -> ModularBound:
