@@ -305,7 +305,7 @@ RECORDED = {
     ("near copies", "pool"): Counts(9827, 4793, 13743350, 269),
     ("decoys", "optimum"): Counts(208, 1633, 31898, 319),
     ("many columns", "optimum"): Counts(1239, 10369, 20410699, 617),
-    ("more columns", "pool"): Counts(605, 73624, 7071153, 825),
+    ("more columns", "pool"): Counts(605, 73624, 7071153, 429),
     ("many independent columns", "pool"): Counts(5, 2693, 6, 26),
     ("strong signals", "levels"): Counts(13069, 386, 8546767, 2718),
     ("as many rows", "pool"): Counts(421, 3155, 10201, 484),

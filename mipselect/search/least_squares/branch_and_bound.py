@@ -44,7 +44,7 @@ def bounded(node: SquaredNode, tree: SquaredTree) -> SquaredNode | None:
     tree.run.accounts.work += len(node.live) * (len(node.whitened) + 1)
     tree.hold_gram()
     cutoff = tree.cutoff
-    left = tree.try_in_order(BOUNDS, tree.informed(node))
+    left = tree.try_in_order(BOUNDS, node)
     if left is None or len(left.live) < len(node.live):
         tree.collector.settle(cutoff)
     return left
@@ -103,18 +103,6 @@ def evaluated(node: SquaredNode, tree: SquaredTree) -> None:
     offer_additions(node, np.arange(len(node.live))[:, None], tree.collector)
 
 
-def by_few_clusters(node: SquaredNode, tree: SquaredTree) -> SquaredNode | None:
-    """Divide by clusters if they leave few families open, or far fewer than shares do."""
-    limits = node.tuning.near
-    families = len(node.division.open(node.needed_gain(tree.cutoff)))
-    return divided_by_clusters(node, max(limits.open, families // limits.fewer), tree)
-
-
-def by_very_few_clusters(node: SquaredNode, tree: SquaredTree) -> SquaredNode | None:
-    """Divide by clusters if they leave few families open."""
-    return divided_by_clusters(node, node.tuning.near.open, tree)
-
-
 def has_clusters(node: SquaredNode, tree: SquaredTree) -> bool:
     """Tell whether all clusters of near features are known, and worth a try."""
     if node.near is None or node.size < 3 or not tree.worth(Strategy.CLUSTERS, node.size):
@@ -122,21 +110,13 @@ def has_clusters(node: SquaredNode, tree: SquaredTree) -> bool:
     return node.near.up_to(node.size) is not None
 
 
-def clusters_come_first(node: SquaredNode, tree: SquaredTree) -> bool:
-    """Tell whether clusters are worth a try before any other bound.
-
-    They drop most of many features, and the bound of a parent that was looked at so says little.
-    """
-    if node.near is None or not has_clusters(node, tree):
-        return False
-    return len(node.live) > node.tuning.screening.small or len(node.near.members) > 0
-
-
-def divided_by_clusters(node: SquaredNode, most: int, tree: SquaredTree) -> SquaredNode | None:
-    """Settle the families by the first feature, if `most` are open at most by clusters.
+def by_few_clusters(node: SquaredNode, tree: SquaredTree) -> SquaredNode | None:
+    """Settle the families by the first feature, if clusters leave few open, or fewer than shares.
 
     Features that cannot matter are dropped in any case, again and again as long as many are.
     """
+    limits = node.tuning.near
+    families = len(node.division.open(node.needed_gain(tree.cutoff)))
     while True:
         near = None if node.near is None else node.near.up_to(node.size)
         assert near is not None
@@ -152,7 +132,7 @@ def divided_by_clusters(node: SquaredNode, most: int, tree: SquaredTree) -> Squa
         node, division = replace(node, near=near).restricted(keep), division.among(keep)
         if len(keep) < node.size or len(keep) > node.tuning.screening.much * before:
             break
-    if len(division.open(needed)) > most:
+    if len(division.open(needed)) > max(limits.open, families // limits.fewer):
         return node
     start = 0
     while True:
@@ -244,7 +224,6 @@ SquaredStrategy = NodeStrategy[SquaredNode, SquaredTree]
 FEWER_FAMILIES = SquaredStrategy(Strategy.FEWER_FAMILIES, by_fewer_families, is_around_a_point)
 
 BOUNDS = (
-    SquaredStrategy(Strategy.CLUSTERS, by_very_few_clusters, clusters_come_first),
     SquaredStrategy(
         Strategy.EXPANSION,
         around_points,

@@ -119,7 +119,7 @@ class SquaredTree(TreeSearch[SquaredNode]):
         if self.is_long and gram.fits and not gram.held:
             gram.full()
 
-    def informed(self, node: SquaredNode, families: int = 0) -> SquaredNode:
+    def informed(self, node: SquaredNode, families: int) -> SquaredNode:
         """Add what is known of near columns to a node, once other bounds had their chance.
 
         They are looked for when the search took as much work as that takes, or if bounds leave so
