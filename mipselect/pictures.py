@@ -11,14 +11,6 @@ from typing import Any
 
 from mipselect.errors import InvalidInput
 
-__all__ = [
-    "SUFFIXES",
-    "Picture",
-    "Series",
-    "drawn",
-    "require_matplotlib",
-]
-
 SUFFIXES = (".svg", ".png", ".pdf")
 PANEL_INCHES = (4.4, 3.4)
 LEGEND_INCHES = 1.9
