@@ -21,6 +21,7 @@ from mipselect.frames import (
     numeric_matrix,
     numeric_vector,
     plain_array,
+    refuse_another_order,
     refuse_lazy,
 )
 from mipselect.parameters import Check, estimator, parameter, parameters_of
@@ -182,6 +183,7 @@ class PrivateEstimator(ScikitEstimator, ABC):
 
         refuse_lazy(X, "X")
         refuse_repeated_names(X)
+        refuse_another_order(X, y)
         y = self._labelled(y)
         refused: InvalidInput | None = None
         self._labels: tuple[str, ...] | None
@@ -239,7 +241,6 @@ class PrivateDraw(PrivateEstimator):
         X : array_like of shape (n, p)
             One row per person. Dense, without missing values.
         y : array_like of shape (n,)
-            By the place of its rows, whatever an index of a frame says.
         **fit_params
             There are none: `sample_weight` and others are refused.
 

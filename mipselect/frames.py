@@ -313,3 +313,29 @@ def _column(j: int, names: Names) -> str:
     if names is None:
         return f"column {j} (x{j})"
     return f"column {j} ({names[j]})" if j < len(names) else f"column {j}"
+
+
+def refuse_another_order(X: Any, y: Any) -> None:
+    """Raise `InvalidInput` for two frames of pandas whose labels say that rows came apart.
+
+    Rows are taken by their place, as scikit-learn takes them. Labels 0, 1, 2, ... may come from
+    an array, as after a scaler, and say nothing beside others; but not the same labels in another
+    order. Other labels must be the same on both sides.
+    """
+    if not (is_of(X, "pandas.DataFrame") and is_of(y, "pandas.Series", "pandas.DataFrame")):
+        return
+    if len(X) != len(y) or X.index.equals(y.index):
+        return
+    shared, counted = X.index.isin(y.index), sys.modules["pandas"].RangeIndex(len(X))
+    named = not (X.index.equals(counted) or y.index.equals(counted))
+    if shared.all() or (named and shared.any()):
+        raise InvalidInput(
+            "X and y have index labels in common, at other places: rows are taken by their place, "
+            "and y would be of other rows. y.loc[X.index] has the order of X; where the places are "
+            "right, give y.to_numpy()"
+        )
+    if named:
+        raise InvalidInput(
+            "X and y have no index label in common: rows are taken by their place, and y may be of "
+            "other rows. Where the places are right, give y.to_numpy()"
+        )

@@ -1,4 +1,4 @@
-"""Frames of pandas: labels are names, and NA and dates among objects are refused before a draw."""
+"""Frames of pandas: rows that came apart, and NA among objects, are refused before a draw."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
 
+from mipselect import BlockScores, Instance, Ledger, Moments
 from mipselect.errors import InvalidInput, UsefulnessWarning
 from mipselect.regression import (
     AdaSSPRegressor,
@@ -30,13 +30,81 @@ def target() -> pd.Series:
     return frame()["a"].rename("y")
 
 
-def estimators() -> dict[str, Any]:
+def estimators(ledger: Ledger | None = None) -> dict[str, Any]:
     selector, regressor = PermuteAndFlipSelector(1), AdaSSPRegressor(x_bound=1.0, y_bound=1.0)
-    pair = SelectThenRegress(clone(selector), clone(regressor), epsilon=1.0)
-    return {"selector": selector, "regressor": regressor, "pair": pair}
+    pair = SelectThenRegress(selector, regressor, epsilon=1.0, ledger=ledger)
+    return {
+        "selector": PermuteAndFlipSelector(1, ledger=ledger),
+        "regressor": AdaSSPRegressor(x_bound=1.0, y_bound=1.0, ledger=ledger),
+        "pair": pair,
+    }
 
 
 NAMES = list(estimators())
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("made", [pd.Series, pd.DataFrame])
+def test_a_target_in_another_order_is_refused_before_it_is_paid_for(name: str, made: Any) -> None:
+    ledger = Ledger(1.0, 1e-6)
+    y = made(target()).sort_values("y") if made is pd.DataFrame else target().sort_values()
+    with pytest.raises(InvalidInput, match=r"at other places: .* y\.loc\[X\.index\]"):
+        estimators(ledger)[name].fit(frame(), y)
+    assert ledger.spent.epsilon == 0.0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_the_refusal_advises_is_taken(name: str) -> None:
+    X, y = frame(), target().sort_values()
+    estimators()[name].fit(X, y.loc[X.index])
+    estimators()[name].fit(X.loc[y.index], y)
+    estimators()[name].fit(X, y.to_numpy())
+
+
+BOUNDS = {"x_bound": 1.0, "y_bound": 1.0}
+OF_ROWS = {
+    "Instance": lambda X, y: Instance(X, y, support_size=1, coef_bound=1.0, ridge=1.0, **BOUNDS),
+    "from_blocks": lambda X, y: Instance.from_blocks(X, y, support_size=1),
+    "BlockScores": lambda X, y: BlockScores(X, y, support_size=1, epsilon=1.0),
+    "Moments": lambda X, y: Moments.of((X, y), **BOUNDS),
+}
+
+
+@pytest.mark.parametrize("made", OF_ROWS.values(), ids=OF_ROWS)
+def test_instances_scores_and_sums_refuse_another_order_too(made: Any) -> None:
+    X, y = frame(), target().sort_values()
+    with pytest.raises(InvalidInput, match="at other places"):
+        made(X, y)
+    made(X, y.loc[X.index])
+    made(X, y.to_numpy())
+
+
+def test_rows_that_were_left_out_of_one_are_missed() -> None:
+    X, y = frame().drop(index=[1]), target().drop(index=[7])
+    with pytest.raises(InvalidInput, match="at other places"):
+        PermuteAndFlipSelector(1).fit(X, y)
+
+
+@pytest.mark.parametrize("counted", ["X", "y"])
+def test_labels_of_an_array_say_nothing(counted: str) -> None:
+    """A part of the rows, of which one side was made anew of an array."""
+    part = frame().sample(frac=0.6, random_state=1).index
+    X, y = frame().loc[part], target().loc[part]
+    if counted == "X":
+        X = X.reset_index(drop=True)
+    else:
+        y = y.reset_index(drop=True)
+    PermuteAndFlipSelector(1).fit(X, y)
+
+
+def test_labels_that_have_none_in_common_are_refused() -> None:
+    """Unless one side counts its rows from 0, as what is made of an array does."""
+    named = [f"p{j}" for j in range(N)]
+    X, y, other = frame().set_axis(named), target(), target().set_axis([f"q{j}" for j in range(N)])
+    with pytest.raises(InvalidInput, match=r"no index label in common: .* y\.to_numpy\(\)"):
+        PermuteAndFlipSelector(1).fit(X, other)
+    for accepted in (y, other.to_numpy(), other.set_axis(named)):
+        PermuteAndFlipSelector(1).fit(X, accepted)
 
 
 @pytest.mark.parametrize("name", NAMES)

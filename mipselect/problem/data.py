@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput
-from mipselect.frames import numeric_matrix
+from mipselect.frames import numeric_matrix, refuse_another_order
 from mipselect.grid import rounded
 from mipselect.losses import Loss, PreparedLoss, SquaredLoss
 from mipselect.losses.base import degree_of
@@ -58,6 +58,7 @@ def problem_with_rows(
     **question: Any,
 ) -> tuple[Problem, Rows]:
     """Return the problem of arrays, and their rows; see `Problem.of_columns` for the question."""
+    refuse_another_order(X, y)
     matrix, names = numeric_matrix(X, feature_names)
     problem = Problem.of_columns(matrix.shape[1], names, **question)
     return problem, Rows(problem.layout.ordered(matrix), y)

@@ -29,7 +29,7 @@ from mipselect.blocks.normalised import ColumnsOfFeatures
 from mipselect.blocks.partitions import Blocks
 from mipselect.blocks.r_squared import cores
 from mipselect.errors import InvalidInput
-from mipselect.frames import numeric_matrix, numeric_target
+from mipselect.frames import numeric_matrix, numeric_target, refuse_another_order
 from mipselect.grid import GRID, MOST_ROWS, exact_sums, on_grid
 from mipselect.tables.check import PersonCheck, Progress
 from mipselect.tables.mapping import open_table
@@ -274,6 +274,7 @@ def part_of_arrays(source: Any) -> tuple[tuple[str, ...], Part]:
             "without a schema the source must be (X, y), with x_bound and y_bound; got "
             f"{shown(type(source).__name__)}: give the schema of a table"
         )
+    refuse_another_order(*source)
     X, names = numeric_matrix(source[0])
     y = numeric_target(source[1], len(X))
 
