@@ -23,9 +23,6 @@ HEIGHT = 8192
 STRIP = 64
 """Columns that are scaled at once, and rows of products: about what a cache holds."""
 
-MEMORY = 2**29
-"""Bytes of scaled columns that are kept from block to block."""
-
 LEAST_WEIGHT = 1e-30
 """Shorter columns, in units of the longest, count as so long: single precision has no less."""
 
@@ -42,7 +39,6 @@ def streamed_row_tops(
     *,
     width: int = WIDTH,
     height: int = HEIGHT,
-    memory: int = MEMORY,
 ) -> FloatArray:
     """Bound the `count` largest |G_jk| over candidates k ≠ j from above, falling, for each j.
 
@@ -57,8 +53,6 @@ def streamed_row_tops(
     tick : callable
         Called before every block; may raise to stop.
     width, height : int
-    memory : int
-        Bytes that scaled columns may take; where they are more, every block scales them anew.
 
     Returns
     -------
@@ -75,18 +69,14 @@ def streamed_row_tops(
     weights = np.maximum(lengths / longest, LEAST_WEIGHT).astype(np.float32)
     allowance = np.float32((min(len(X), height) + 10) * SINGLE_EPS)
     blocks = [slice(start, start + width) for start in range(0, len(candidates), width)]
-    held = 4 * len(X) * len(candidates) <= memory
-    units = [_unit_columns(X, candidates[some], lengths[some]) for some in blocks if held]
     tops = np.full((len(candidates), count), -1.0)
     for first, rows in enumerate(blocks):
-        left = units[first] if held else _unit_columns(X, candidates[rows], lengths[rows])
+        left = _unit_columns(X, candidates[rows], lengths[rows])
         for second, columns in enumerate(blocks[first:], first):
             tick()
-            if first == second:
-                right = left
-            elif held:
-                right = units[second]
-            else:
+            right = left
+            if first != second:
+                # Scaled anew for every block, which is next to nothing beside the products.
                 right = _unit_columns(X, candidates[columns], lengths[columns])
             products = _products(left, right, height)
             _merge(tops[rows], products, weights[columns], allowance, first == second)

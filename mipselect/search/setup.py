@@ -26,7 +26,6 @@ from mipselect.search.pool import Certificate
 from mipselect.search.progress import Deadline, Run, TimeUp
 from mipselect.search.strategies import Strategy
 from mipselect.search.tree import Engine, Method, Neighbourhood
-from mipselect.search.tuning import Tuning
 
 GRACE = 0.5
 """Seconds after which a search that was stopped improves its bound no more."""
@@ -110,10 +109,13 @@ def set_up(instance: Instance, options: SearchOptions, *, listed: int = 1) -> Se
 def _method(instance: Instance, options: SearchOptions, listed: int) -> Method:
     tuning, problem = options.tuning, instance.prepared
     native = options.solver in ("auto", NATIVE)
-    squared = isinstance(problem, PreparedSquared)
-    few = max(_few(instance, tuning), 2 * listed)
+    # So many supports take less time to evaluate than to bound.
+    few, batch = float(tuning.few_convex), tuning.dual_points.supports
+    if isinstance(problem, PreparedSquared):
+        few = tuning.few / problem.features.cost(instance.support_size)
+        batch = tuning.together.supports
+    few = max(few, 2 * listed)
     if native and instance.number_of_supports <= few and tuning.uses(Strategy.ENUMERATION):
-        batch = tuning.together.supports if squared else tuning.dual_points.supports
         return Enumeration(problem, instance.n_features, batch)
     if isinstance(problem, PreparedSquared):
         closed = ClosedForm() if native else outer_approximation(SquaredMasters, instance, options)
@@ -122,13 +124,6 @@ def _method(instance: Instance, options: SearchOptions, listed: int) -> Method:
         raise InvalidInput(f"no certified search is built for the loss {instance.loss!r}")
     engine = Engine() if native else outer_approximation(FenchelMasters, instance, options)
     return ConvexMethod(problem, engine, tuning)
-
-
-def _few(instance: Instance, tuning: Tuning) -> float:
-    """Return how many supports take less time to evaluate than to bound."""
-    if isinstance(instance.prepared, PreparedSquared):
-        return tuning.few / instance.prepared.features.cost(instance.support_size)
-    return tuning.few_convex
 
 
 def outer_approximation(kind: type[Masters], instance: Instance, options: SearchOptions) -> Masters:

@@ -12,7 +12,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.branch_and_bound import branch_and_bound, open_children
@@ -46,7 +45,6 @@ class Subproblem:
     def __init__(self, seed: int, size: int, tuning: Tuning = TUNING) -> None:
         instance = random_instance(seed, max_p=14, max_s=6)
         problem, rng = instance.prepared, np.random.default_rng(seed)
-        assert isinstance(problem, PreparedSquared)
         base, others = np.split(rng.permutation(instance.p), [int(rng.integers(0, 3))])
         sets = np.array([np.sort([*base, *T]) for T in itertools.combinations(others, size)])
         values = problem.values(sets)

@@ -79,15 +79,6 @@ def test_the_arrays_that_were_given_are_copied(make, arrays: tuple[str, ...]) ->
         assert np.array_equal(getattr(held, name), getattr(found, name))
 
 
-def test_a_value_that_was_changed_moves_no_probability() -> None:
-    found = pool()
-    mechanism = TopR(found, 1.0)
-    before = mechanism.log_probability(found.supports[1])
-    with pytest.raises(ValueError, match="read-only"):
-        found.values[0] = -1e9
-    assert TopR(found, 1.0).log_probability(found.supports[1]) == before
-
-
 def test_the_formulas_of_the_tolerance() -> None:
     for found in (pool(), levels()):
         loose = replace(found, tolerance=0.5, sensitivity=3.0)

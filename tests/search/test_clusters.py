@@ -28,7 +28,6 @@ from tests.support.designs import random_instance
 
 def prepared(seed: int) -> PreparedSquared:
     problem = random_instance(seed, max_p=14, max_s=5).prepared
-    assert isinstance(problem, PreparedSquared)
     return problem
 
 
@@ -119,7 +118,6 @@ def wide_subproblem(seed: int, size: int) -> tuple[SquaredNode, NearColumns]:
         X * scales, y, support_size=4, x_bound=2.0, y_bound=5.0, coef_bound=2.0, ridge=2.0
     )
     problem = instance.prepared
-    assert isinstance(problem, PreparedSquared)
     base, near = (
         np.sort(rng.choice(p, int(rng.integers(0, 4)), replace=False)),
         near_columns(problem),
@@ -193,7 +191,6 @@ def test_few_features_leave_no_room_for_error(seed: int) -> None:
         X, y, support_size=p - 1, x_bound=90.0, y_bound=90.0, coef_bound=90.0, ridge=1e-3
     )
     problem = instance.prepared
-    assert isinstance(problem, PreparedSquared)
     none, everything = np.empty(0, dtype=np.intp), np.arange(p)
     for size in (p - 1, p):
         sub = squared_node(problem, none, size, everything, 0.0, None)

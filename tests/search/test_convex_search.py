@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from mipselect import Instance, mistake_levels, top_supports
-from mipselect.restricted.fenchel import FenchelLoss
 from mipselect.search.collectors import Collector
 from mipselect.search.convex import (
     ConvexNeighbourhood,
@@ -63,7 +62,6 @@ def test_optimum_pool_and_levels_by_an_independent_solver(loss: str) -> None:
 def test_level_bounds_and_fenchel_cuts_hold(loss: str, seed: int) -> None:
     instance = random_loss_instance(seed, loss)
     problem = instance.prepared
-    assert isinstance(problem, FenchelLoss)
     supports = all_supports(instance)
     values = instance.objectives(supports)
     rng = np.random.default_rng(seed)
@@ -100,15 +98,9 @@ def test_no_step_is_taken_where_no_bound_is_asked_for() -> None:
     assert asked
 
 
-def scaled(instance: Instance) -> FenchelLoss:
-    problem = instance.prepared
-    assert isinstance(problem, FenchelLoss)
-    return problem
-
-
 def check_family(instance: Instance, seed: int) -> None:
     """A base, some features that may be added, and all supports that agree with them."""
-    problem, rng = scaled(instance), np.random.default_rng(seed)
+    problem, rng = instance.prepared, np.random.default_rng(seed)
     supports = all_supports(instance)
     values = instance.objectives(supports)
     support = supports[int(rng.integers(len(supports)))]
@@ -138,7 +130,7 @@ def test_bounds_of_families_hold_at_every_support(loss: str) -> None:
 def subproblem(instance: Instance, base: list[int], size: int) -> FenchelNode:
     live = np.setdiff1d(np.arange(instance.n_features), base)
     bases = np.array([base], dtype=np.intp).reshape(1, -1)
-    return fenchel_nodes(scaled(instance), bases, size, [live])[0]
+    return fenchel_nodes(instance.prepared, bases, size, [live])[0]
 
 
 @pytest.mark.parametrize("loss", LOSSES)

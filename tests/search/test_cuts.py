@@ -74,7 +74,6 @@ FIRST = [24, 26, 44]
 def test_sparse_diagonal_cuts_and_shares(seed: int, design: Design) -> None:
     instance = design(seed)
     problem = instance.prepared
-    assert isinstance(problem, PreparedSquared)
     rng = np.random.default_rng(seed)
     s, p = instance.support_size, instance.n_features
     for base_size in range(s):
@@ -182,7 +181,6 @@ def check_clusters(
 def test_a_cut_without_norm_constraint_is_tight_at_its_own_support(seed: int) -> None:
     instance = random_instance(seed)
     problem = instance.prepared
-    assert isinstance(problem, PreparedSquared)
     s = instance.support_size
     everything = np.arange(instance.p)
     sub = squared_node(
@@ -211,7 +209,6 @@ def center_of(instance: Instance, support: np.ndarray) -> Center:
 def test_root_cut_holds_at_every_distance(seed: int, design: Design) -> None:
     instance = design(seed)
     problem = instance.prepared
-    assert isinstance(problem, PreparedSquared)
     supports = all_supports(instance)
     values = instance.objectives(supports)
     support = supports[np.random.default_rng(seed).integers(len(supports))]
@@ -277,7 +274,6 @@ def test_a_pair_that_is_only_jointly_strong_is_not_cut_off() -> None:
 def test_every_removed_set_is_yielded_or_settled(seed: int, design: Design, cheap: int) -> None:
     instance = design(seed, max_p=9, max_s=5)
     problem = instance.prepared
-    assert isinstance(problem, PreparedSquared)
     supports = all_supports(instance)
     values = instance.objectives(supports)
     rng = np.random.default_rng(seed)
@@ -313,7 +309,6 @@ def test_every_removed_set_is_yielded_or_settled(seed: int, design: Design, chea
 def test_level_1_is_what_swaps_make_of_the_incumbent(seed: int) -> None:
     instance = random_instance(seed)
     problem, s = instance.prepared, instance.support_size
-    assert isinstance(problem, PreparedSquared)
     best = best_by_swaps(problem, s, Run.start())
     if s == instance.p:
         assert best.swapped is None
@@ -335,7 +330,6 @@ def test_a_value_that_is_no_number_leaves_level_1_unknown(
 ) -> None:
     instance = PROBLEMS["easy"]()
     problem = instance.prepared
-    assert isinstance(problem, PreparedSquared)
     for bad in (np.nan, np.inf):
         found = PreparedSquared.values_of_additions
 

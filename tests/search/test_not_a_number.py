@@ -97,7 +97,6 @@ def instance_of(loss: str = "squared") -> Instance:
 
 def problem_of() -> PreparedSquared:
     problem = instance_of().prepared
-    assert isinstance(problem, PreparedSquared)
     return problem
 
 

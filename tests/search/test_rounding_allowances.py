@@ -122,7 +122,6 @@ def hostile(seed: int, *, p: int = 4, s: int = 2, **given: Any) -> PreparedSquar
     ridge = float(10.0 ** rng.uniform(-9.0, 3.0)) * bound**2
     bounds = {"x_bound": bound, "y_bound": 9.0, "coef_bound": 1e9 / bound, "ridge": ridge, **given}
     problem = Instance(X, y, support_size=s, **bounds).prepared
-    assert isinstance(problem, PreparedSquared)
     return problem
 
 
@@ -246,7 +245,6 @@ def in_its_own_scale(X: np.ndarray) -> PreparedSquared:
     bound = float(np.abs(X).max())
     bounds = {"x_bound": bound, "y_bound": 9.0, "coef_bound": 9.0, "ridge": bound**2}
     problem = Instance(X, X[:, 0] / bound, support_size=2, **bounds).prepared
-    assert isinstance(problem, PreparedSquared)
     return problem
 
 
@@ -352,7 +350,6 @@ def of_blocks(seed: int) -> tuple[Instance, SquaredNode]:
         groups=np.split(np.arange(X.shape[1]), ends[:-1]), intercept=seed % 3 == 0,
     )  # fmt: skip
     problem = instance.prepared
-    assert isinstance(problem, PreparedSquared)
     return instance, whole(problem)
 
 
@@ -545,7 +542,6 @@ def test_a_spectrum_of_rounding_is_none(design: str, always: int) -> None:
     for ridge in (*10.0 ** -np.arange(0.0, 11.0, 2.0), least_ridge(20, 8, 1.0)):
         instance = of_singular(design, 5, float(ridge), always)
         problem = instance.prepared
-        assert isinstance(problem, PreparedSquared)
         with mpmath.workdps(DIGITS):
             left = left_of(instance, instance.ridge)
         for curvature in spectral_curvatures(whole(problem)):
@@ -590,7 +586,6 @@ def test_bounds_of_cells_hold_at_every_support(kind: int, ridge: float) -> None:
     bounds = {"x_bound": 1.0, "y_bound": 2.0, "coef_bound": 1e3, "ridge": float(ridge)}
     instance = Instance(X, y, support_size=3, **bounds)
     problem = instance.prepared
-    assert isinstance(problem, PreparedSquared)
     exact, allowed = ExactMoments(problem, problem.ridge), Fraction(2.0 * instance.value_error)
     values = {
         T: exact.doubled(T) / (2 * problem.n)
