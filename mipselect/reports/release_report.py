@@ -157,12 +157,6 @@ class ReportedRelease:
         whence = f" among {plural(len(self.candidates), 'field')}" if self.candidates else ""
         return f"A random draw of {plural(len(self.names), 'field')}{whence}."
 
-    @property
-    def loss(self) -> str:
-        """What it cost, marked if nothing is guaranteed."""
-        cost = amount(self.guarantee)
-        return cost if self.private else f"NOT PRIVATE ({cost})"
-
     def named(self, name: str) -> str:
         """Name a field, with its title where the release has it."""
         words = self.titles.get(name)
@@ -372,7 +366,8 @@ class ReleaseReport:
             parts.append(
                 f"on the fields of {names.get(one.features_of, 'a release that is not here')}"
             )
-        return f"{'; '.join([*parts, one.loss])}."
+        cost = amount(one.guarantee)
+        return f"{'; '.join([*parts, cost if one.private else f'NOT PRIVATE ({cost})'])}."
 
     @property
     def separate_draws(self) -> list[str]:
@@ -426,13 +421,14 @@ class ReleaseReport:
 
     @property
     def costs(self) -> list[tuple[str, ...]]:
-        """What each release cost, and all of them together, as rows."""
-        named = [(one.name, one.guarantee) for one in self.releases]
+        """What each release is about and cost, and all of them together, as rows."""
+        releases = enumerate(self.releases, start=1)
+        named = [(one.name, f"{k}. {one.topic}", one.guarantee) for k, one in releases]
         rows: list[tuple[str, ...]] = []
-        for name, each in [*named, ("together", self.total)]:
+        for name, topic, each in [*named, ("together", "", self.total)]:
             mark = "" if each.private else "; NOT PRIVATE"
             amounts = (f"{each.epsilon:.15g}", f"{each.delta:.15g}")
-            rows.append((name, *amounts, f"{each.relation}{mark}"))
+            rows.append((name, topic, *amounts, f"{each.relation}{mark}"))
         return rows
 
     @property
