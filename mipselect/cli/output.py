@@ -25,7 +25,6 @@ from mipselect.cli.declared import option, options
 from mipselect.cli.start import abandon, ignore_signals, let_signals_raise, say
 from mipselect.disk import write_whole as write_to_disk
 from mipselect.errors import InvalidInput, MipselectError, about
-from mipselect.pictures import SUFFIXES, require_matplotlib
 
 SENSITIVE = (
     "SENSITIVE: computed from the data without any privacy. Do not publish, share or store it "
@@ -92,12 +91,6 @@ def check_output(
 def is_kept(path: Path, *, replace: bool) -> bool:
     """Return whether what is there may not be replaced."""
     return not replace and path.exists() and path.stat().st_size > 0
-
-
-def check_figure(path: Path, option: str, inputs: Iterable[Path], *, replace: bool) -> None:
-    """Raise `InvalidInput` before any work unless a figure can be drawn, and written to `path`."""
-    check_output(path, inputs, option, endings=SUFFIXES, replace=replace)
-    require_matplotlib()
 
 
 def check_writable(path: Path, option: str = "--output") -> None:

@@ -13,7 +13,7 @@ from rich.console import Console
 from mipselect.cli.declared import command, group, option, options, required
 from mipselect.cli.output import (
     Delivery,
-    check_figure,
+    check_output,
     finite_or_none,
     heading,
     line,
@@ -25,7 +25,7 @@ from mipselect.cli.progress import Spinner
 from mipselect.cli.start import say
 from mipselect.cli.table_options import SCHEMA, SchemaOptions
 from mipselect.errors import InvalidInput
-from mipselect.pictures import Picture, Series, drawn
+from mipselect.pictures import SUFFIXES, Picture, Series, drawn, require_matplotlib
 from mipselect.quality.measures import LEVEL
 from mipselect.validation import (
     checked_share,
@@ -142,7 +142,8 @@ def plan(arguments: PlanArguments) -> None:
 
     path, target, plot = arguments.schema, arguments.target, arguments.plot
     if plot is not None:
-        check_figure(plot, "--plot", [path], replace=arguments.delivery.replace)
+        check_output(plot, [path], "--plot", endings=SUFFIXES, replace=arguments.delivery.replace)
+        require_matplotlib()
     schema, tables, size = TableSchema.read(path), arguments.tables, arguments.support_size
     question = Question(
         schema=schema,
