@@ -250,12 +250,10 @@ class _AdaSSP(PrivateRegressor):
         lower -= QUANTILE * sigma.eigenvalue
         inverse = inverse_of_regularised(noisy_gram, float(lower[0]), sigma.gram)
         theta = np.zeros(row_map.columns)
-        gradients = []
         for _ in range(setting.rounds):
             residuals = on_grid(target - products(table, theta), clip)
             gradient = exact_products(table, residuals[:, None])[:, 0]
             noisy = plus_gaussian(gradient, sigma.gradient, source, private=private) * clip
-            gradients.append(noisy)
             theta = theta + inverse @ noisy
         return Drawn(
             theta / row_map.norm,
@@ -269,11 +267,6 @@ class _AdaSSP(PrivateRegressor):
                 "gram_deviation": sigma.gram,
                 "eigenvalue_deviation": sigma.eigenvalue,
                 "gradient_deviation": sigma.gradient * clip,
-            },
-            statistics={
-                "gram": noisy_gram,
-                "smallest_eigenvalue": lower,
-                "gradients": gradients,
             },
         )
 

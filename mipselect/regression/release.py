@@ -74,8 +74,6 @@ class ModelRelease(Release):
     classes : tuple of str, bool, int or float, shape (2,), or None
         For a classifier: the classes with a negative and a positive predictor, as they were
         written; for a model of a table as the type of its field has them.
-    statistics : mapping of str to nested tuples of float
-        Further released numbers, at no further cost.
     footnotes : tuple of str
         Additions of double precision to the guarantee, and the part of its range where the target
         was found.
@@ -109,7 +107,6 @@ class ModelRelease(Release):
     columns: tuple[str, ...] = ()
     bounds: Mapping[str, float] = field(default_factory=dict)
     classes: Classes | None = None
-    statistics: Mapping[str, Any] = field(default_factory=dict, repr=False)
     footnotes: tuple[str, ...] = ()
     table: ModelTable | None = None
     quality: Quality | None = None
@@ -130,7 +127,6 @@ class ModelRelease(Release):
             self,
             intercept=intercept,
             bounds=dict(zip(names, values, strict=True)),
-            statistics={name: _frozen(value) for name, value in self.statistics.items()},
             footnotes=tuple(checked_line(note, "a footnote") for note in self.footnotes),
         )
         if self.classes is not None:
@@ -362,7 +358,6 @@ class ModelRelease(Release):
             "rows": self.rows.to_dict(),
             "bounds": dict(self.bounds),
             "classes": None if self.classes is None else list(self.classes),
-            "statistics": {name: _thawed(value) for name, value in self.statistics.items()},
             "footnotes": list(self.footnotes),
             "table": None if self.table is None else self.table.to_dict(),
             **({} if self.quality is None else {"quality": self.quality.to_dict()}),
@@ -494,14 +489,3 @@ def model_in(content: Any, what: str) -> ModelRelease:
         raise InvalidInput(f"{what}: {error}") from error
     except RecursionError:
         raise InvalidInput(f"{what}: not a stored model: it is nested too deeply") from None
-
-
-def _frozen(value: Any) -> Any:
-    """Turn a value into nested tuples of finite floats."""
-    if isinstance(value, list | tuple | np.ndarray):
-        return tuple(_frozen(part) for part in value)
-    return checked_finite([value], "statistics", 1)[0]
-
-
-def _thawed(value: Any) -> Any:
-    return [_thawed(part) for part in value] if isinstance(value, tuple) else value

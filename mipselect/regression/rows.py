@@ -278,7 +278,7 @@ class Drawn:
         Coefficients of mapped rows; None where no model is released.
     rows : RowMap
     mechanism : str
-    statistics, bounds, footnotes
+    bounds, footnotes
         See `ModelRelease`.
     """
 
@@ -286,7 +286,6 @@ class Drawn:
     rows: RowMap
     mechanism: str
     bounds: Mapping[str, float] = field(default_factory=dict)
-    statistics: Mapping[str, Any] = field(default_factory=dict)
     footnotes: tuple[str, ...] = ()
 
     def in_units_of(self, rows: ModelRows) -> Drawn:

@@ -163,7 +163,6 @@ HOSTILE_MODELS: list[tuple[dict[str, Any], str]] = [
     ({"guarantee.more": 1}, "guarantee has 'more'"),
     ({"private": 1}, "private must be of type boolean"),
     ({"classes": ["a", "b", "c"]}, "classes must have at most 2"),
-    ({"statistics": {"x": ["a"]}}, "statistics"),
     ({"bounds": {"x\n": 1.0}}, "the name of a bound"),
     ({"table": 5}, "table must be of type object or null"),
     ({"table.schema": {}}, "table.schema: the file lacks fields"),

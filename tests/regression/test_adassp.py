@@ -288,18 +288,6 @@ def test_one_round_with_the_bound_of_the_target_is_adassp() -> None:
     np.testing.assert_array_equal(once.coef_, boosted.coef_)
 
 
-def test_what_is_released_gives_the_coefficients() -> None:
-    rng = np.random.default_rng(10)
-    X, y = rng.uniform(-1.0, 1.0, (300, 3)), rng.uniform(-1.0, 1.0, 300)
-    release = AdaSSPRegressor(x_bound=2.0, y_bound=1.0).fit(X, y).release_
-    gram = np.array(release.statistics["gram"])
-    lower = release.statistics["smallest_eigenvalue"][0]
-    gradient = np.array(release.statistics["gradients"][0])
-    inverse = inverse_of_regularised(gram, lower, release.bounds["gram_deviation"])
-    theta = inverse @ gradient / release.bounds["row_norm"]
-    np.testing.assert_allclose([*(np.array(release.coefficients) * 2.0), release.intercept], theta)
-
-
 def doubles(units: np.ndarray) -> np.ndarray:
     """Exact sums, multiples of 2^-32, as what `exact_products` makes of them."""
     return np.array(units.astype(np.int64), dtype=np.float64) * 2.0**-32

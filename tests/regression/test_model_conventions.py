@@ -262,7 +262,6 @@ def test_a_release_says_what_it_is() -> None:
         {"bounds": {"y_bound": "3"}},
         {"rows": RowMap(3, row_bound=1.0)},
         {"footnotes": ("two\nlines",)},
-        {"statistics": {"gram": [[1.0, float("nan")]]}},
         {"feature_names": ("age",)},
     ],
 )
