@@ -192,6 +192,9 @@ class PrivateLinearModel(ReleasedModel, PrivateDraw):
         `require_weights` that the model takes weights where the rows have some.
         """
 
+    def warn_of_few(self, rows: int, size: int) -> None:
+        """Warn, before a draw, that a model of `size` columns needs more rows; here of nothing."""
+
     def require_weights(self) -> None:
         """Raise `InvalidInput` unless rows may count differently."""
         if not self.takes_weights:
@@ -268,6 +271,7 @@ class PrivateLinearModel(ReleasedModel, PrivateDraw):
         # A warning would tell about the data. NumPy's state is that of the thread.
         columns = tuple(range(size))
         fitted, measuring = kept_apart_of_arrays(table, target, self.quality_share, self, source)
+        self.warn_of_few(int(fitted.sum()), size)
         with paid(self.ledger, guarantee, type(self).__name__), np.errstate(all="ignore"):
             drawn = self._draw(ModelRows(table[fitted], target[fitted]), source, private)
             public = {"support": columns, "feature_names": names, "classes": self._classes()}

@@ -172,7 +172,8 @@ class SelectThenRegress(NumberPredictor):
             X, y = (_safe_indexing(each, np.flatnonzero(fitted)) for each in (X, y))
         selection = plan.method._silent_mechanism(X, y, sources[0])
         if regressor.relation == "replace-one":
-            plan.method._warn_near_chance(int(fitted.sum()))
+            plan.method._warn_near_chance(n := int(fitted.sum()))
+            regressor.warn_of_few(n, len(plan.columns_of(plan.widest)))
 
         def model_of(
             support: Support, generator: random.Random
@@ -246,6 +247,7 @@ class SelectThenRegress(NumberPredictor):
         n = scored.n if plan.regressor.relation == "replace-one" else None
         if n is not None:
             plan.method.warn_near_chance(scored.problem, n)
+            plan.regressor.warn_of_few(n, len(plan.columns_of(plan.widest)))
         if told := plan.doubt(n):
             warn_of_little_use(told)
         model_of, selection = plan.model_of(table, scored), plan.law(scored, sources[0])

@@ -32,6 +32,7 @@ from mipselect.selectors import (
     KendallSelector,
     MistakesSelector,
     PermuteAndFlipSelector,
+    SISSelector,
     TopRSelector,
 )
 from mipselect.selectors.all_features import AllFeaturesSelector
@@ -291,6 +292,26 @@ def told(fitting: Any) -> list[str]:
 def test_what_the_test_needs_is_enough() -> None:
     model = TukeyRegressor(epsilon=2.0)
     assert model.fit(*rows(model.enough_rows(4))).release_.has_model
+
+
+@pytest.mark.parametrize(("share", "relation"), [(0.6, "replace-one"), (0.7, "replace-one"),
+                                                 (0.6, "add-remove")])  # fmt: skip
+def test_a_test_that_is_likely_to_fail_is_told_before_the_draw(share: float, relation: str) -> None:
+    model = TukeyRegressor(epsilon=2.0, relation=relation)
+    ledger = Ledger(1e-9, delta=0.5, relation=relation)
+    alone = clone(model).set_params(ledger=ledger)
+    pair = SelectThenRegress(SISSelector(4, x_bound=1.0, y_bound=1.0, relation=relation), model)
+    pair.set_params(ledger=ledger)
+    X, y = rows(int(share * model.enough_rows(4)))
+
+    def refused(fitting: Any) -> None:
+        with pytest.raises(BudgetExceeded):
+            fitting()
+
+    for fitted in (alone, pair):
+        found = told(lambda fitted=fitted: refused(lambda: fitted.fit(X, y)))
+        mostly = [sentence for sentence in found if "the private test needs" in sentence]
+        assert len(mostly) == (share < 0.65 and relation == "replace-one")
 
 
 def table(n: int) -> tuple[pd.DataFrame, TableSchema]:
