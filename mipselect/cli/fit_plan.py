@@ -131,10 +131,11 @@ def _fitter(
         if loss != LOSS_OF_CLASSES:
             regression_loss(loss)
             regressor = ObjectivePerturbationRegressor(loss=loss, **shared)
-        elif of_classes:
-            regressor = ObjectivePerturbationClassifier(**shared)
         else:
-            raise InvalidInput(f"{loss} is for a target of two classes; this one is a number")
+            regressor = ObjectivePerturbationClassifier(**shared)
+        if of_classes != (loss == LOSS_OF_CLASSES):
+            kind, other = ("a number", "two classes") if of_classes else ("two classes", "a number")
+            raise InvalidInput(f"{loss} is for a target of {kind}; this one is {other}")
     selector: Any = BY_NAME[default_method(ledger)](score=score)  # type: ignore[call-arg]
     fitter = SelectThenRegress(
         selector.check(option_named),

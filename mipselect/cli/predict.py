@@ -105,16 +105,17 @@ def predict(arguments: PredictArguments) -> None:
         "note": note,
         "rows": len(predictions),
     }
+    # Classes as their field has them.
+    classes, names = model.classes, table.public.target.classes or ("", "")
     columns = {table.target: predictions}
-    if (classes := model.classes) is not None:
+    if classes is not None:
         report |= {"threshold": threshold, "class": classes[1]}
-        # As their field has them.
-        names = table.public.target.classes or ("", "")
-        columns = {table.target: [names[value == classes[1]] for value in predictions]}
-    report["predictions"] = predictions
-    if model.has_probabilities:
-        columns["probability"] = model.probabilities_of(decisions)[:, 1].tolist()
+        columns = {
+            table.target: [names[value == classes[1]] for value in predictions],
+            "probability": model.probabilities_of(decisions)[:, 1].tolist(),
+        }
         report["probabilities"] = columns["probability"]
+    report["predictions"] = predictions
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerows([columns, *zip(*columns.values(), strict=True)])
@@ -126,13 +127,12 @@ def predict(arguments: PredictArguments) -> None:
             sys.stdout.write(written)
 
     arguments.delivery.deliver(report, render, None if output is None else written.encode())
-    if model.has_probabilities and arguments.threshold == str(HALF):
-        second = (table.public.target.classes or classes or ("", ""))[1]
+    if classes is not None and arguments.threshold == str(HALF):
         say(
-            f"note: {table.target} is {second} where its probability, the second column (which "
+            f"note: {table.target} is {names[1]} where its probability, the second column (which "
             f"--probability insists on), is above {HALF:g}: of a rare class in few rows. "
             f"--threshold P takes another one, and --threshold {MATCHING} that of a model with "
-            f"--quality-share, by which as many are {second} as there are"
+            f"--quality-share, by which as many are {names[1]} as there are"
         )
     say(f"note: {note}")
 
@@ -156,7 +156,7 @@ def _checked_model(arguments: PredictArguments) -> ModelRelease:
         "--probability": arguments.probability,
         "--threshold": arguments.threshold != str(HALF),
     }
-    for name in (name for name in asked if asked[name] and not released.has_probabilities):
+    for name in (name for name in asked if asked[name] and released.classes is None):
         raise InvalidInput(
             f"{name} needs a model of two classes by the logistic loss; {model} is one of "
             f"{released.table.target} by {released.mechanism}"

@@ -375,7 +375,7 @@ def quality_of_classes(
     target : float array, shape (n,)
         -1 and +1; 0 for a row without a class, which counts nowhere.
     decisions : float array, shape (n,)
-        Above 0 for the second class; the log-odds, where there are probabilities.
+        Log-odds of the second class.
     relation : {"replace-one", "add-remove"}
     epsilon : Fraction
     source : random.Random
@@ -513,7 +513,7 @@ class Predictions:
     target : float array, shape (n,)
         Numbers, NaN where there is none; or classes as -1 and +1, 0 where there is none.
     decisions : float array, shape (n,)
-        Linear predictors, in the units of the target.
+        Linear predictors, in the units of the target; log-odds for classes.
     of_classes : bool
     bound : float or None
         For numbers: targets are clipped to ± this.
@@ -523,9 +523,6 @@ class Predictions:
         True if it is public that every row has a target.
     weights : float array, shape (n,), or None
         How much each row counts, in [0, 1]; None where all count the same.
-    log_odds : bool
-        True for classes if linear predictors are the log-odds; else nothing is said of
-        probabilities.
     second_class : str or None
         The second class in words.
     """
@@ -537,7 +534,6 @@ class Predictions:
     complete: bool
     scale: float = 1.0
     weights: FloatArray | None = field(default=None, repr=False)
-    log_odds: bool = True
     second_class: str | None = None
 
 
@@ -571,11 +567,10 @@ def quality_of(
     with np.errstate(all="ignore"):
         if predictions.of_classes:
             of_classes = quality_of_classes(y, found, relation, epsilon, source, weights)
-            known = predictions.log_odds
             return Quality(
                 measures=of_classes.measures,
-                bins=of_classes.bins if known else (),
-                matching_threshold=of_classes.matching_threshold if known else None,
+                bins=of_classes.bins,
+                matching_threshold=of_classes.matching_threshold,
                 second_class=predictions.second_class,
                 **of_the_rows,
             )

@@ -163,7 +163,7 @@ class Quality:
         Calibration of probabilities.
     matching_threshold : float or None
         The probability above which about as many rows lie as have the second class; None where the
-        noise leaves none, and without probabilities.
+        noise leaves none.
     second_class : str or None
         The second class in words, such as "ill=yes", where it has a name.
     level : float

@@ -41,12 +41,6 @@ class CoefficientTable:
     def __str__(self) -> str:
         return "\n".join(self.lines())
 
-    @property
-    def of_shares(self) -> bool:
-        """True for least squares on two classes, whose means are their shares."""
-        scored = self.rule.classes is not None and not self.rule.log_odds
-        return scored and HUBER not in self.release.mechanism
-
     def listed(self) -> list[tuple[Term, tuple[str, str, str]]]:
         """Return terms with their cells: coefficient, odds, and what it is per.
 
@@ -139,18 +133,9 @@ def _of_a_coefficient(table: CoefficientTable) -> str:
             "A coefficient is added to the logarithm of the odds of the class, which it multiplies "
             f"by the number shown, {noise}"
         )
-    if rule.classes is None:
-        column = table.release.table is None
-        per = "per unit of its column" if column else "in units of the target"
-        return f"A coefficient is {per}, {noise}"
-    first, second = rule.classes
-    if not table.of_shares:
-        score = f"below 0 for {first} and above 0 for {second}"
-        return f"A coefficient is added to a score, {score}, {noise}"
-    return (
-        f"The score is -1 for {first} and +1 for {second}, so half of a coefficient is a "
-        f"difference of the share of {rule.target}={second}, {noise}"
-    )
+    column = table.release.table is None
+    per = "per unit of its column" if column else "in units of the target"
+    return f"A coefficient is {per}, {noise}"
 
 
 WIDTH, ROW_HEIGHT, MARGINS = 7.0, 0.32, 1.4

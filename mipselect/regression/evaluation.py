@@ -280,6 +280,5 @@ def predictions_of(model: ModelRelease, parts: Sequence[Part], public: PublicMap
         complete=field.required,
         scale=public.target.scale,
         weights=weights,
-        log_odds=model.has_probabilities,
         second_class=second,
     )

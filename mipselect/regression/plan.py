@@ -306,10 +306,12 @@ class TablePlan(Plan):
                 "private ranges are drawn after the fields, which must be drawn from blocks of "
                 "rows: give the selection no loss, bound or ridge, and a method that knows blocks"
             )
-        if self.classifies and self.public.target.classes is None:
+        of_classes = self.public.target.classes is not None
+        if self.classifies != of_classes:
+            kind, need = ("two classes", "classifier") if of_classes else ("a number", "regressor")
             raise InvalidInput(
-                f"a classifier needs a target of two classes; {self.public.target_name!r} is "
-                "a number"
+                f"the target {self.public.target_name!r} is {kind}, for which a {need} is needed; "
+                f"{type(self.regressor).__name__} is none"
             )
         if self.public.weight is not None:
             self.regressor.require_weights()
@@ -454,7 +456,7 @@ class TablePlan(Plan):
     @property
     def classes(self) -> Classes | None:
         """See `Plan`: as the table has them."""
-        return self.whole.classes if self.classifies else None
+        return self.whole.classes
 
     def scored(self, source: Any) -> ScoredTable:
         """Return what fields are drawn from: blocks of rows, or the loss of rows within ranges."""

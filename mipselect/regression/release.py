@@ -140,10 +140,9 @@ class ModelRelease(Release):
         chosen = tuple(encoder.field.name for encoder in table.public.features)
         if chosen != self.feature_names:
             raise InvalidInput("the features of the model are not those of its table")
-        if self.classes is not None:
-            if self.classes not in (table.classes, table.public.target.classes):
-                raise InvalidInput("the classes of the model are not those of its table")
-            set_fields(self, classes=table.classes)
+        if self.classes not in (table.classes, table.public.target.classes):
+            raise InvalidInput("the classes of the model are not those of its table")
+        set_fields(self, classes=table.classes)
         if self.coefficients is not None:
             rule = self.in_units
             numbers = [rule.intercept, *(term.coefficient for term in rule.terms)]
@@ -166,11 +165,6 @@ class ModelRelease(Release):
     def regression(self) -> str:
         """Name of the mechanism of the coefficients, without its options."""
         return self.mechanism.rsplit("then ", 1)[-1].partition(",")[0]
-
-    @property
-    def has_probabilities(self) -> bool:
-        """True of classes: their linear predictors are log-odds."""
-        return self.classes is not None
 
     @property
     def has_model(self) -> bool:
@@ -233,9 +227,8 @@ class ModelRelease(Release):
 
     def rule(self, coefficients: Sequence[float], intercept: float) -> TableEquation:
         """Return the linear rule of coefficients of the columns, and of an intercept, in units."""
-        log_odds = self.has_probabilities
         if self.table is not None:
-            return self.table.equation(coefficients, intercept, log_odds=log_odds)
+            return self.table.equation(coefficients, intercept)
         classes, pairs = self.classes, zip(self.column_names, coefficients, strict=True)
         return TableEquation(
             target=TARGET,
@@ -244,7 +237,7 @@ class ModelRelease(Release):
             terms=tuple(
                 Term(name, PER_UNIT, beta, meaning=f"per unit of {name}") for name, beta in pairs
             ),
-            log_odds=log_odds,
+            log_odds=classes is not None,
         )
 
     def probabilities(self, X: Any) -> FloatArray:
@@ -264,7 +257,7 @@ class ModelRelease(Release):
 
     def probabilities_of(self, decisions: FloatArray) -> FloatArray:
         """Return 1/(1 + e^u) and 1/(1 + e^-u) for linear predictors u; shapes (n,) to (n, 2)."""
-        if not self.has_probabilities:
+        if self.classes is None:
             raise InvalidInput(
                 "only a model of two classes by the logistic loss has probabilities; this one is "
                 f"{self.mechanism}"
@@ -309,7 +302,7 @@ class ModelRelease(Release):
             probabilities.
         """
         checked_share(threshold, "threshold", closed=False)
-        if threshold != 0.5 and not self.has_probabilities:
+        if threshold != 0.5 and self.classes is None:
             self.probabilities_of(np.empty(0))
         if self.classes is not None:
             second = decisions > float(logit(threshold))

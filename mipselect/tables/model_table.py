@@ -283,11 +283,10 @@ class ModelTable:
         scaled = (encoder for encoder in self.public.encoders if isinstance(encoder, Scaled))
         return {encoder.field.name: (encoder.low, encoder.high) for encoder in scaled}
 
-    def equation(
-        self, coef: Sequence[float], intercept: float, *, log_odds: bool = False
-    ) -> TableEquation:
-        """Convert coefficients of the columns to the units of the table."""
+    def equation(self, coef: Sequence[float], intercept: float) -> TableEquation:
+        """Convert coefficients of the columns, log-odds of classes, to the units of the table."""
         target = self.public.target
+        log_odds = target.classes is not None
         return equation(self.public.encoders, target, coef, intercept, log_odds=log_odds)
 
     def to_dict(self) -> dict[str, Any]:

@@ -20,7 +20,6 @@ NPZ = "moments stays.csv --schema schema.json --target stay --output m.npz"
 MODELS = {
     "stay": "--target stay --never died",
     "risk": "--target died --never stay",
-    "scored": "--target died --never stay --model-loss huber(0.5)",
 }
 
 
@@ -271,10 +270,6 @@ REFUSED: dict[str, dict[str, str | tuple[str, ...]]] = {
         "--threshold 0.2": ("--threshold", "two classes by the logistic"),
         "--output stays.csv": "is what is read",
         "--output x.json": "end in .csv",
-    },
-    "predict scored.json stays.csv": {
-        "--probability": ("--probability", "huber(0.5)"),
-        "--threshold 0.2": ("--threshold", "huber(0.5)"),
     },
     "predict arrays.json stays.csv": {"": "model of arrays"},
     "predict stay.json few.csv": {"": ("few.csv", "there is no column")},

@@ -158,19 +158,6 @@ def test_noise_that_may_move_the_rows_above_by_a_third_leaves_no_threshold() -> 
     assert ClassQuality(counts, edges, 3.09).matching_threshold is None
 
 
-def test_linear_predictors_that_are_no_log_odds_say_nothing_of_probabilities() -> None:
-    rng = np.random.default_rng(5)
-    logits, guarantee = rng.normal(size=2000), Guarantee(1.0)
-    target = np.where(rng.random(2000) < 1.0 / (1.0 + np.exp(-logits)), 1.0, -1.0)
-    of_odds = Predictions(target, logits, True, None, complete=True)
-    of_none = replace(of_odds, log_odds=False)
-    known, unknown = (quality_of(one, guarantee, random.Random(1)) for one in (of_odds, of_none))
-    assert known.measures == unknown.measures
-    assert known.matching_threshold is not None
-    assert len(known.bins) > 0
-    assert (unknown.matching_threshold, unknown.bins) == (None, ())
-
-
 def test_a_ratio_interval_holds_the_roots_of_its_inequality() -> None:
     for a, b, va, vb in product((0.0, 3.0, 10.0), (-2.0, 0.1, 5.0, 20.0), (0.5, 4.0), (0.5, 9.0)):
         low, high = ratio_interval(a, b, va, vb)

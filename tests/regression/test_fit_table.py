@@ -319,6 +319,7 @@ def test_private_ranges_are_of_a_table() -> None:
         (ExponentialSelector(1), HUBER, {"never": ["who"]}, "never: the schema has no field"),
         (ExponentialSelector(1), AdaSSPRegressor(delta=2.0), {}, "delta must be"),
         (ExponentialSelector(1), ObjectivePerturbationClassifier(), {}, "'stay' is a number"),
+        (ExponentialSelector(1), HUBER, {"target": "died"}, "'died' is two classes"),
         (MistakesSelector(1, test_epsilon=9.0, delta=1e-6), HUBER, {}, "test_epsilon must be"),
     ],
 )

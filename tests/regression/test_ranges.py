@@ -760,9 +760,3 @@ def test_curves_of_whole_numbers(
     fractions = {**source, "type": "number"}
     (other,) = TableSchema.of({"fields": [fractions], "mipselect:features": [made]}).derived
     assert other.whole_ends(low, high) == (low, high)
-
-
-def test_two_classes_by_hubers_loss_have_a_score() -> None:
-    model = fitted_of_whole(schema(constraints={}, categories=[0, 1]), "dead", "days")
-    assert "below 0 for 0 and above 0 for 1" in str(model.release_)
-    assert "in units of the target" not in str(model.release_)

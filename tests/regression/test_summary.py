@@ -116,24 +116,6 @@ def test_odds_per_unit() -> None:
     assert "log-odds of y=1" in huge.summary()
 
 
-def test_a_score_of_least_squares_on_classes_is_said_in_shares() -> None:
-    """P(yes) = 0.5 + 0.3 x is a score of 0.6 x: half of the coefficient is that of the share."""
-    rng = np.random.default_rng(0)
-    x = rng.uniform(-1.0, 1.0, 20_000)
-    frame = pd.DataFrame({"x": x, "ill": np.where(rng.random(20_000) < 0.5 + 0.3 * x, "yes", "no")})
-    between = {"type": "number", "constraints": {"minimum": -1, "maximum": 1, "required": True}}
-    classes = {"name": "ill", "type": "string", "categories": ["no", "yes"]}
-    schema = TableSchema.of({"fields": [{"name": "x", **between}, classes]})
-    given: dict[str, Any] = {"frame": frame, "schema": schema, "always": (), "never": ()}
-    found = fitted(AdaSSPRegressor(delta=1e-6), "ill", **given).release_
-    words = "score is -1 for no and +1 for yes, so half of a coefficient is"
-    assert words in found.summary()
-    assert "A coefficient is in units" not in found.summary()
-    (of_x,) = (term.coefficient for term in found.in_units.terms if term.field == "x")
-    assert 0.5 * of_x == pytest.approx(0.3, abs=0.03)
-    assert words not in fitted(HUBER, "ill", **given).release_.summary()
-
-
 def test_a_seeded_draw_is_marked_everywhere() -> None:
     release = fitted(ObjectivePerturbationRegressor(random_state=1)).release_
     assert release.summary().startswith("NOT PRIVATE: drawn with a seeded generator")

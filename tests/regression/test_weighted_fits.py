@@ -293,7 +293,6 @@ MODELS_OF_MISSING = {
     "adassp": (AdaSSPRegressor(delta=1e-6, **SEED), TARGET),
     "boosted": (BoostedAdaSSPRegressor(delta=1e-6, rounds=5, **SEED), TARGET),
     "logistic": (ObjectivePerturbationClassifier(**SEED), CLASSES_OF_MISSING),
-    "classes by adassp": (AdaSSPRegressor(delta=1e-6, **SEED), CLASSES_OF_MISSING),
 }
 
 

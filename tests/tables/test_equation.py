@@ -128,7 +128,7 @@ def test_a_target_of_ordered_categories_says_that_it_is_a_number() -> None:
 
 def test_odds_are_multiplied_by_the_exponential_of_a_coefficient() -> None:
     model = model_of(schema_of(numeric("dose", 0, 10), listed("ill", "no", "yes")), "ill")
-    rule = model.equation([5.0, 0.0], 0.0, log_odds=True)
+    rule = model.equation([5.0, 0.0], 0.0)
     assert [in_digits(ratio, 3) for ratio in (1.0, 1.0004, 0.9999957, 2.7182)] == [
         *("1", "1.0004", "0.999996", "2.72")
     ]
@@ -136,10 +136,10 @@ def test_odds_are_multiplied_by_the_exponential_of_a_coefficient() -> None:
     stored = rule.to_dict()
     assert stored["log_odds"] is True
     assert [term["odds_ratio"] for term in stored["terms"]] == [math.e, 1.0]
-    plain = model.equation([5.0, 0.0], 0.0)
+    plain = equation(model.public.encoders, model.public.target, [5.0, 0.0], 0.0)
     assert plain.lines[0] == "score of ill=yes = -5"
     assert "odds_ratio" not in plain.to_dict()["terms"][0]
-    huge = model.equation([1e9, 0.0], 0.0, log_odds=True)
+    huge = model.equation([1e9, 0.0], 0.0)
     assert huge.to_dict()["terms"][0]["odds_ratio"] is None
     assert huge.lines[1] == "  +2e+08  per unit of dose"
     json.dumps(huge.to_dict(), allow_nan=False)
