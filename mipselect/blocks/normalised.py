@@ -1,8 +1,9 @@
 """Rows of normalised blocks: in a block every feature is centred and of spectral norm at most 1.
 
-Whatever stands in a block, what comes out of it is on the grid of `mipselect.grid` and within these
-norms, exactly; and it comes from this block alone, to the last bit: all steps are sums, products,
-quotients and roots of single numbers, in an order that no other block has a part in.
+Whatever stands in a block, what comes out of it is on the grid of `mipselect.blocks.grid` and
+within these norms, exactly; and it comes from this block alone, to the last bit: all steps are
+sums, products, quotients and roots of single numbers, in an order that no other block has a part
+in.
 
 Two rows centred are a difference and its negative, so that such a block is one row: its signs.
 """
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.grid import GRID
+from mipselect.blocks.grid import GRID
 
 HUGE = 2.0**1000
 """Differences of numbers beyond this may overflow; such a column of a block is scaled down."""

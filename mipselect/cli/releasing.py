@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from mipselect.blocks.grid import MOST_ROWS
 from mipselect.cli.charging import (
     Result,
     charge_and_deliver,
@@ -45,7 +46,6 @@ from mipselect.errors import (
     SolverFailure,
     about,
 )
-from mipselect.grid import MOST_ROWS
 from mipselect.mechanisms.base import Mechanism
 from mipselect.parameters import parameters_of
 from mipselect.privacy import Guarantee, Ledger

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.blocks.grid import rounded
 from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_matrix, refuse_another_order
-from mipselect.grid import rounded
 from mipselect.losses import Loss, PreparedLoss, SquaredLoss
 from mipselect.losses.base import degree_of
 from mipselect.problem.layout import Layout

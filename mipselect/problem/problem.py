@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray, IntArray, checked_indices
+from mipselect.blocks.grid import MOST_ROWS
 from mipselect.blocks.partitions import DEFAULT_RIDGE, Blocks, default_block_coef_bound
 from mipselect.errors import InvalidInput
-from mipselect.grid import MOST_ROWS
 from mipselect.losses import Loss, SquaredLoss, checked_loss
 from mipselect.losses.base import degree_of, wants_classes
 from mipselect.losses.box_dual import BoxDualLoss

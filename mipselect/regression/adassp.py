@@ -17,8 +17,8 @@ from scipy.linalg import eigh
 from scipy.linalg.lapack import dpotrf, dsyevd
 
 from mipselect.arrays import FloatArray
+from mipselect.blocks.grid import MOST_ROWS, exact_products, on_grid
 from mipselect.estimators import target_bound
-from mipselect.grid import MOST_ROWS, exact_products, on_grid
 from mipselect.mechanisms.noise.noise import plus_gaussian
 from mipselect.parameters import estimator, parameter
 from mipselect.privacy.concentrated import gaussian_rho

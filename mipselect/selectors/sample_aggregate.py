@@ -17,8 +17,8 @@ import numpy as np
 from scipy.linalg import lapack
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.blocks.grid import GRID, rounded
 from mipselect.errors import InvalidInput
-from mipselect.grid import GRID, rounded
 from mipselect.mechanisms import OneShotTopK, Peeling, SampleAggregate
 from mipselect.mechanisms.base import Mechanism, Support
 from mipselect.mechanisms.scores.sample_aggregate import Ballot, checked_blocks

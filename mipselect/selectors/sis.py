@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.blocks.grid import GRID, exact_sums, on_grid
 from mipselect.estimators import feature_bounds, target_bound
-from mipselect.grid import GRID, exact_sums, on_grid
 from mipselect.mechanisms import (
     CanonicalLipschitz,
     JointExponential,

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from scipy.linalg import get_blas_funcs
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.blocks.grid import MOST_ROWS
 from mipselect.blocks.normalised import factors_of_blocks, normalised, signs_of_pairs
 from mipselect.blocks.r_squared import cores
 from mipselect.errors import InvalidInput
-from mipselect.grid import MOST_ROWS
 from mipselect.losses import Loss, SquaredLoss, checked_loss
 from mipselect.losses.base import wants_classes
 from mipselect.problem.block_scores import BlockOptions, BlockScores, listed_features

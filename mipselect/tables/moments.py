@@ -25,12 +25,12 @@ from threadpoolctl import ThreadpoolController
 
 from mipselect import disk
 from mipselect.arrays import FloatArray, checked_scales
+from mipselect.blocks.grid import GRID, MOST_ROWS, exact_sums, on_grid
 from mipselect.blocks.normalised import ColumnsOfFeatures
 from mipselect.blocks.partitions import Blocks
 from mipselect.blocks.r_squared import cores
 from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_matrix, numeric_target, refuse_another_order
-from mipselect.grid import GRID, MOST_ROWS, exact_sums, on_grid
 from mipselect.tables.check import PersonCheck, Progress
 from mipselect.tables.mapping import open_table
 from mipselect.tables.parts import ROWS, Part, refuse_twice

@@ -13,10 +13,10 @@ import pytest
 from mipselect import ExponentialMechanism, Instance
 from mipselect.blocks import normalised as module
 from mipselect.blocks import partitions
+from mipselect.blocks.grid import GRID
 from mipselect.blocks.normalised import ColumnsOfFeatures, normalised, signs_of_pairs
 from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
-from mipselect.grid import GRID
 from tests.support.exact_audit import Data
 from tests.support.hostile_blocks import KINDS, column, hostile_rows, norm_is_at_most
 

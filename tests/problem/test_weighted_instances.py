@@ -14,9 +14,9 @@ from pyarrow import parquet
 from scipy.optimize import minimize
 
 from mipselect import BlockScores, Instance
+from mipselect.blocks.grid import GRID
 from mipselect.blocks.normalised import ColumnsOfFeatures, normalised
 from mipselect.errors import InvalidInput
-from mipselect.grid import GRID
 from mipselect.problem.block_scores import BlockOptions
 from mipselect.tables import TableSchema
 from mipselect.tables.instances import ScoredTable

@@ -14,8 +14,8 @@ import pytest
 from scipy.stats import kstest, norm
 
 from mipselect import Ledger
+from mipselect.blocks.grid import GRID, MOST_ROWS, exact_products, exact_sums, on_grid
 from mipselect.errors import BudgetExceeded, InvalidInput
-from mipselect.grid import GRID, MOST_ROWS, exact_products, exact_sums, on_grid
 from mipselect.mechanisms.noise.noise import plus_gaussian
 from mipselect.privacy.gaussian_curve import gaussian_delta
 from mipselect.regression import (
@@ -231,7 +231,7 @@ def test_long_tables_are_added_up_in_parts(monkeypatch: pytest.MonkeyPatch) -> N
     table = on_grid(np.random.default_rng(6).uniform(-1.0, 1.0, (1000, 3)), 1.0)
     whole = exact_sums(table, table)
     assert np.array_equal(whole * GRID**2, exact_products(table, table))
-    monkeypatch.setattr("mipselect.grid.EXACT_ROWS", 7)
+    monkeypatch.setattr("mipselect.blocks.grid.EXACT_ROWS", 7)
     assert np.array_equal(exact_sums(table, table), whole)
 
 

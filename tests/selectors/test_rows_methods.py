@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from mipselect import Instance
+from mipselect.blocks.grid import on_grid
 from mipselect.errors import InvalidInput
-from mipselect.grid import on_grid
 from mipselect.mechanisms import OneShotTopK, SampleAggregate
 from mipselect.selectors import KendallSelector, MCMCSelector, SampleAggregateSelector, SISSelector
 from mipselect.selectors.base import RowsSelector

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from mipselect import ExponentialMechanism, Instance, TopR, mistake_levels, top_supports
+from mipselect.blocks.grid import MOST_ROWS, on_grid
 from mipselect.errors import InvalidInput, MipselectError
-from mipselect.grid import MOST_ROWS, on_grid
 from mipselect.selectors import KendallSelector
 from mipselect.tables import TableSchema
 from mipselect.tables.moments import Moments
