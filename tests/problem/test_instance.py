@@ -166,6 +166,7 @@ def test_no_row_of_a_feature_is_longer_than_its_bound(bound: float, dtype: type)
         ({"support_size": 2.0}, "support_size must be an integer"),
         ({"x_bound": 0.0}, "x_bound must be a finite number > 0, got 0"),
         ({"y_bound": -1.0}, "y_bound must be a finite number > 0"),
+        ({"y_bound": math.inf, "loss": "huber"}, r"got inf; with huber\(1.35\) y_bound = U \+ κ"),
         ({"coef_bound": float("inf")}, "coef_bound must be a finite number > 0"),
         ({"ridge": -1e-9}, "ridge must be a finite number ≥ 0"),
         ({"ridge": "1"}, "ridge must be a finite number"),
