@@ -56,7 +56,7 @@ from mipselect.problem.stored import StoredData
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors import BY_NAME
 from mipselect.selectors.base import PrivateSelector, RowsSelector, ScoreSelector
-from mipselect.selectors.exact_draws import ExactDrawSelector, asked_sizes
+from mipselect.selectors.exact_draws import ExactDrawSelector
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.public_map import people_in_words
 from mipselect.validation import checked_integer, checked_positive, listed
@@ -150,7 +150,7 @@ class ReleasePlan(ABC):
         InvalidInput
             For a problem that is not for the plan.
         """
-        if sizes := asked_sizes(self.method):
+        if sizes := self.method.sizes:
             largest = f"{self.title}: the largest of --sizes"
             checked_integer(sizes[-1], largest, 1, problem.n_features)
         if self.hides_n and "add-remove" not in problem.relations:
@@ -170,7 +170,7 @@ class ReleasePlan(ABC):
                 sensitivity = asked.sensitivity(known)
             recorded = method.recorded(asked)
         if "always" in public:
-            public["always_counts"] = method.looks_at_always
+            public["always_counts"] = not isinstance(method, ScoreSelector)
         if (units := problem.units) is not None and units.protected_unit != ROW:
             public["unit_rule"] = units.unit_rule
         return {

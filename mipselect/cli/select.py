@@ -127,11 +127,10 @@ def release(arguments: ReleaseArguments) -> None:
     from mipselect.cli.inputs import ENDING, asked_of
     from mipselect.cli.releasing import plan_draws
     from mipselect.selectors.base import RowsSelector
-    from mipselect.selectors.exact_draws import asked_sizes
 
     drawing, instance = arguments.drawing, arguments.source.instance
     plan = plan_draws(drawing, {"command": "release", "instance": instance})
-    source = asked_of(arguments.source, asked_sizes(plan.method))
+    source = asked_of(arguments.source, plan.method.sizes)
     if instance.endswith(ENDING) and isinstance(plan.method, RowsSelector):
         plan.method.require_sums()
     plan.deliver(source, arguments.delivery, dry_run=drawing.dry_run)
@@ -153,12 +152,11 @@ def table_asked_of(
     """Name a table of numbers, or one with a schema, and the score of what is selected from it."""
     from mipselect.cli.charging import note_of_the_target
     from mipselect.cli.inputs import scored_table, size_of
-    from mipselect.selectors.exact_draws import asked_sizes
     from mipselect.selectors.problem import ProblemSelector
     from mipselect.tables.instances import ScoredTable
 
     table, numbers, question = arguments.table, arguments.numbers, arguments.question
-    method, size = plan.method, size_of(arguments.support_size, asked_sizes(plan.method))
+    method, size = plan.method, size_of(arguments.support_size, plan.method.sizes)
     bounds = stated(x_bound=numbers.x_bound, y_bound=numbers.y_bound)
     bounds |= stated(**asdict(arguments.regularisation))
     if schema is None:

@@ -36,7 +36,6 @@ from mipselect.regression.release import ModelRelease
 from mipselect.regression.rows import ModelRows, TargetPart
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.base import PrivateSelector
-from mipselect.selectors.exact_draws import asked_sizes
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.encoders import Encoder, places_of_columns
 from mipselect.tables.instances import ScoredTable, instance_of_table, layout_of_table
@@ -551,7 +550,7 @@ def largest(sizes: Sequence[float], count: int) -> Support:
 
 def most_features(selector: PrivateSelector) -> int:
     """Return the most features that a selector may draw."""
-    sizes = asked_sizes(selector)
+    sizes = selector.sizes
     return int(selector.n_features_to_select) if sizes is None else max(map(int, sizes))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
 
 from mipselect.backends.protocols import Solver
 from mipselect.errors import InvalidInput
@@ -18,25 +17,6 @@ DEFAULT_TOLERANCE = 1e-5
 
 VALUE_ERRORS = 4.0
 """Errors of a value that τΔ covers: two values are compared, and the search gets the rest."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class SearchSettings:
-    """Settings of a search; the fields are those of `top_supports`, which checks them."""
-
-    pool_size: int | Literal["one-swap", "all"] = "one-swap"
-    solver: str = "auto"
-    tolerance: float | None = None
-    time_limit: float | None = None
-
-    def keywords(self) -> dict[str, Any]:
-        """Return the settings that every search takes, as keyword arguments."""
-        return {"solver": self.solver, "tolerance": self.tolerance, "time_limit": self.time_limit}
-
-    @property
-    def proven_tolerance(self) -> float:
-        """τ of the search in units of the sensitivity."""
-        return DEFAULT_TOLERANCE if self.tolerance is None else self.tolerance
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,27 +18,16 @@ from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.base import PrivateSelector
-from mipselect.selectors.exact_draws import asked_sizes
+
+FREE = {relation: Guarantee(0.0, relation=relation, rho=0.0) for relation in RELATIONS}
+"""The guarantees of what does not depend on the data."""
 
 
-class CostsNothing:
-    """The guarantee of what does not depend on the data: ε = 0 under both relations."""
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """ε = 0."""
-        return self.guarantees["replace-one"]
-
-    @property
-    def guarantees(self) -> dict[str, Guarantee]:
-        """ε = 0 under both relations."""
-        return {relation: Guarantee(0.0, relation=relation, rho=0.0) for relation in RELATIONS}
-
-
-class AllFeatures(CostsNothing, SupportMechanism):
+class AllFeatures(SupportMechanism):
     """The only support of p out of p features. It is the same for all data, so that ε is 0."""
 
     name = "all features"
+    guarantee, guarantees = FREE["replace-one"], FREE
     feature_names: tuple[str, ...] = ()
 
     def __init__(self, feature_names: tuple[str, ...]) -> None:
@@ -56,7 +45,7 @@ class AllFeatures(CostsNothing, SupportMechanism):
 
 
 @estimator
-class AllFeaturesSelector(CostsNothing, PrivateSelector):
+class AllFeaturesSelector(PrivateSelector):
     """Keep all features, at ε = 0 whatever `epsilon` is.
 
     `SelectThenRegress` and `mipselect fit` put it in the place of a selector that would have to
@@ -64,11 +53,8 @@ class AllFeaturesSelector(CostsNothing, PrivateSelector):
     """
 
     name = "all-features"
-
-    @property
-    def bounds(self) -> tuple[str, ...]:
-        """None."""
-        return ()
+    guarantee, guarantees = FREE["replace-one"], FREE
+    bounds = ()
 
     def problem(self, problem: Problem) -> Problem:
         """Return its features, without a loss and bounds."""
@@ -98,7 +84,7 @@ def in_place_of(selector: PrivateSelector, size: int, p: int) -> PrivateSelector
     p : int
         Features that there are.
     """
-    if asked_sizes(selector) is not None or size != p:
+    if selector.sizes is not None or size != p:
         return selector
     return AllFeaturesSelector(
         p, groups=selector.groups, always=selector.always, random_state=selector.random_state

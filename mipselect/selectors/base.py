@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import random
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -92,12 +93,6 @@ class PrivateSelector(PrivateDraw):
     name: ClassVar[str]
     """Name of the method, on the command line and in reports."""
 
-    of_supports: ClassVar[bool] = False
-    """True if it draws from values of supports, which depend on the score; else from columns'."""
-
-    looks_at_always: ClassVar[bool] = True
-    """True if columns that are always in change what is drawn from."""
-
     @property
     def guarantee(self) -> Guarantee:
         """Guarantee of one draw, whatever the data are: that of the mechanism."""
@@ -107,6 +102,11 @@ class PrivateSelector(PrivateDraw):
     def guarantees(self) -> dict[str, Guarantee]:
         """Guarantees by neighbouring relation, for all relations that have one."""
         return {self.guarantee.relation: self.guarantee}
+
+    @property
+    def sizes(self) -> Sequence[int] | None:
+        """Sizes one of which it draws; None where the size is not drawn."""
+        return None
 
     @property
     def bounds(self) -> tuple[str, ...]:
@@ -400,7 +400,8 @@ class ScoreSelector(RowsSelector):
     Columns that are always in are in the mask and change no score.
     """
 
-    looks_at_always = False
+    bounds: ClassVar[tuple[str, ...]] = ()
+    """None: the scores do not depend on the units of the data."""
 
     relation: str = parameter(
         '{"add-remove", "replace-one"}',
@@ -414,11 +415,6 @@ class ScoreSelector(RowsSelector):
     def guarantee(self) -> Guarantee:
         """(ε, 0) under the relation, without conditions."""
         return Guarantee(checked_epsilon(self.epsilon), relation=self.relation)
-
-    @property
-    def bounds(self) -> tuple[str, ...]:
-        """None: the scores do not depend on the units of the data."""
-        return ()
 
     def stated(self, problem: Problem) -> dict[str, Guarantee]:
         """Return the guarantee with ρ, which follows from the number of features."""

@@ -22,7 +22,7 @@ from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.problem.scores import LOSS
 from mipselect.search.progress import ProgressCallback
-from mipselect.selectors.base import ChanceLevel, PrivateSelector
+from mipselect.selectors.base import ChanceLevel
 from mipselect.selectors.problem import ProblemSelector, of_few_rows, of_values
 from mipselect.validation import checked_epsilon, checked_number, checked_time_limit
 
@@ -143,11 +143,6 @@ class ExactDrawSelector(ProblemSelector):
         if self.sizes is None:
             return super()._support_size()
         return checked_sizes(self.sizes, Problem(layout=self._layout(), support_size=1))[-1]
-
-
-def asked_sizes(method: PrivateSelector) -> Sequence[int] | None:
-    """Return the sizes one of which a method draws; None where the size is not drawn."""
-    return method.sizes if isinstance(method, ExactDrawSelector) else None
 
 
 @estimator

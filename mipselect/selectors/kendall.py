@@ -37,64 +37,59 @@ SMALL = 128
 """Groups of at most so many values are compared directly. Counts up to here fit in a byte."""
 
 
-@dataclass(frozen=True, eq=False)
-class Rankings:
-    """The ranks of the rows in every column, ties broken at random.
+def ranks_of(table: FloatArray, seed: int) -> IntArray:
+    """Rank the rows in every column, ties broken at random.
 
-    Attributes
+    Parameters
     ----------
-    ranks : int array, shape (p, n)
+    table : float array, shape (n, p)
+        Without NaN.
+    seed : int
+        Between 0 and 2^256 - 1. Columns with ties take from it a priority for each row, as if
+        a tiny continuous noise were added to them. Priorities belong to the rows and do not
+        depend on the data, nor on how many rows there are, so a sensitivity for data without
+        ties holds for every way in which they may come out.
+
+    Returns
+    -------
+    int array, shape (p, n)
         Row j is a permutation of 0..n-1: the place of each row of the table in column j. Half
         the memory of a table of doubles. As sensitive as the table.
     """
+    n, p = table.shape
+    ranks = np.empty((p, n), dtype=np.int32)
 
-    ranks: IntArray = field(repr=False)
+    places = np.arange(n, dtype=np.int32)
+    for columns in _chunks(p, n, at_least=CACHE_LINE):
+        block = np.ascontiguousarray(table[:, columns].T)
+        for j, column in enumerate(block, columns.start):
+            ranks[j, _order(column, seed, j)] = places
+    return ranks
 
-    @classmethod
-    def of(cls, table: FloatArray, seed: int) -> Rankings:
-        """Rank the rows in every column.
 
-        Parameters
-        ----------
-        table : float array, shape (n, p)
-            Without NaN.
-        seed : int
-            Between 0 and 2^256 - 1. Columns with ties take from it a priority for each row, as if
-            a tiny continuous noise were added to them. Priorities belong to the rows and do not
-            depend on the data, nor on how many rows there are, so a sensitivity for data without
-            ties holds for every way in which they may come out.
-        """
-        n, p = table.shape
-        ranks = np.empty((p, n), dtype=np.int32)
+def correlations(ranks: IntArray, target: IntArray) -> FloatArray:
+    """Compute τ̂ of every column with a target, by the number of discordant pairs; see `tau`.
 
-        places = np.arange(n, dtype=np.int32)
-        for columns in _chunks(p, n, at_least=CACHE_LINE):
-            block = np.ascontiguousarray(table[:, columns].T)
-            for j, column in enumerate(block, columns.start):
-                ranks[j, _order(column, seed, j)] = places
-        return cls(ranks)
+    Parameters
+    ----------
+    ranks : int array, shape (p, n)
+        Of `ranks_of`.
+    target : int array, shape (n,)
+        The ranks of the rows in the target: a permutation of 0..n-1.
 
-    def correlations(self, target: IntArray) -> FloatArray:
-        """Compute τ̂ of every column with a target, by the number of discordant pairs; see `tau`.
-
-        Parameters
-        ----------
-        target : int array, shape (n,)
-            The ranks of the rows in the target: a permutation of 0..n-1.
-
-        Returns
-        -------
-        float array, shape (p,)
-            Between -n/2 and n/2; zero if n < 2, as there are no pairs.
-        """
-        p, n = self.ranks.shape
-        if n < 2:
-            return np.zeros(p)
-        order = np.argsort(target)
-        discordant = np.empty(p, dtype=np.int64)
-        for columns in _chunks(p, n):
-            discordant[columns] = inversions(self.ranks[columns].take(order, axis=1))
-        return tau(discordant, n)
+    Returns
+    -------
+    float array, shape (p,)
+        Between -n/2 and n/2; zero if n < 2, as there are no pairs.
+    """
+    p, n = ranks.shape
+    if n < 2:
+        return np.zeros(p)
+    order = np.argsort(target)
+    discordant = np.empty(p, dtype=np.int64)
+    for columns in _chunks(p, n):
+        discordant[columns] = inversions(ranks[columns].take(order, axis=1))
+    return tau(discordant, n)
 
 
 def tau(discordant: IntArray, n: int) -> FloatArray:
@@ -231,15 +226,15 @@ class RelevanceLessRedundancy:
 
     Parameters
     ----------
-    columns : Rankings
-        Of the columns of the features, one after another.
+    columns : int array, shape (C, n)
+        The ranks of the rows in the columns of the features, one after another.
     target : int array, shape (n,)
         The ranks of the rows in Y.
     layout : Layout
     redundancy : {"max", "mean"}
     """
 
-    columns: Rankings
+    columns: IntArray = field(repr=False)
     target: IntArray = field(repr=False)
     layout: Layout
     redundancy: str = "max"
@@ -258,8 +253,8 @@ class RelevanceLessRedundancy:
     def _strengths(self, c: int) -> FloatArray:
         """Return |τ̂| of every feature with column c, or with the target for -1."""
         if c not in self._kept:
-            other = self.target if c < 0 else self.columns.ranks[c]
-            found = np.abs(self.columns.correlations(other))
+            other = self.target if c < 0 else self.columns[c]
+            found = np.abs(correlations(self.columns, other))
             self._kept[c] = np.maximum.reduceat(found, self._starts[:-1])
         return self._kept[c]
 
@@ -295,7 +290,7 @@ class KendallSelector(ScoreSelector):
     Theorem 3.8 of the paper, that exactly one of each group of copies is chosen, is false for the
     mean from the third round on.
 
-    Ties are broken by random priorities of the rows, drawn at each fit (see `Rankings`). What
+    Ties are broken by random priorities of the rows, drawn at each fit (see `ranks_of`). What
     `mechanism` returns is the law given how they were broken; it is ε-differentially private
     for every way of it, and so is the mixture of them, which `fit` draws from.
 
@@ -331,10 +326,10 @@ class KendallSelector(ScoreSelector):
         ).guarantee
 
     def _of_rows(self, problem: Problem, rows: Rows, source: random.Random) -> Mechanism[Support]:
-        target = Rankings.of(rows.y[:, None], source.getrandbits(SEED_BITS)).ranks[0]
+        target = ranks_of(rows.y[:, None], source.getrandbits(SEED_BITS))[0]
         layout, k, one = problem.layout, problem.support_size, SENSITIVITIES[self.relation]
         table = rows.columns(problem)[:, : layout.features.starts[-1]]
-        columns = Rankings.of(table, source.getrandbits(SEED_BITS))
+        columns = ranks_of(table, source.getrandbits(SEED_BITS))
         return AdaptivePeeling(
             RelevanceLessRedundancy(columns, target, layout, self.redundancy),
             k,

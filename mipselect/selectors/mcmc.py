@@ -177,7 +177,7 @@ class MCMCSelector(RowsSelector):
     1
     """
 
-    name, of_supports = "mcmc", True
+    name = "mcmc"
 
     delta: float = parameter(
         "float",

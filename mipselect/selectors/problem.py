@@ -66,7 +66,7 @@ class ProblemSelector(PrivateSelector):
     range of any column; with public bounds it is one of the rows.
     """
 
-    of_supports = True
+    bounds = BOUNDS
 
     score: str | None = parameter(
         '{"blocks", "block-r2", "loss"}, optional',
@@ -149,11 +149,6 @@ class ProblemSelector(PrivateSelector):
         return self
 
     @property
-    def bounds(self) -> tuple[str, ...]:
-        """Names of the bounds of `Instance`."""
-        return BOUNDS
-
-    @property
     def relations(self) -> tuple[str, ...]:
         """Neighbouring relations of its guarantee: see `Problem.relations`.
 
@@ -188,8 +183,11 @@ class ProblemSelector(PrivateSelector):
 
     def _mechanism(self, X: Any, y: Any, source: random.Random) -> SupportMechanism:
         if self.asked_score == LOSS:
-            return self.on(self._instance(X, y))
-        return self.on(self._in_blocks(X, y, source))
+            problem = self._problem_of_loss()
+            return self.on(Instance.of_rows(problem, Rows(problem.layout.ordered(X), y)))
+        problem = self._problem_of_columns()
+        rows = Rows(problem.layout.ordered(X), y)
+        return self.on(self.block_options(source).of_rows(problem, rows))
 
     def _public(self, *names: str) -> dict[str, Any]:
         try:
@@ -206,10 +204,6 @@ class ProblemSelector(PrivateSelector):
         classes = checked_loss(self.loss).classes
         return y if classes is None else class_signs(y, classes)
 
-    def _in_blocks(self, X: Any, y: Any, source: random.Random) -> Instance | BlockScores:
-        problem = self._problem_of_columns()
-        return self.block_options(source).of_rows(problem, Rows(problem.layout.ordered(X), y))
-
     def _problem_of_columns(self) -> Problem:
         return Problem(layout=self._layout(), support_size=self._support_size())
 
@@ -224,10 +218,6 @@ class ProblemSelector(PrivateSelector):
             order_seed=None if private else seed,
             **{name: getattr(self, name) for name in (*OF_BLOCKS, *SCALES)},
         )
-
-    def _instance(self, X: Any, y: Any) -> Instance:
-        problem = self._problem_of_loss()
-        return Instance.of_rows(problem, Rows(problem.layout.ordered(X), y))
 
     def _problem_of_loss(self) -> Problem:
         loss, needed = checked_loss(self.loss), list(BOUNDS)

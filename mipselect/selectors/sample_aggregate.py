@@ -21,7 +21,7 @@ from mipselect.blocks.grid import GRID, rounded
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms import OneShotTopK, Peeling, SampleAggregate
 from mipselect.mechanisms.base import Mechanism, Support
-from mipselect.mechanisms.scores.sample_aggregate import Ballot, checked_blocks
+from mipselect.mechanisms.scores.sample_aggregate import checked_blocks
 from mipselect.mechanisms.scores.top_k import TopK
 from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee
@@ -107,7 +107,8 @@ def lasso_path(X: FloatArray, y: FloatArray) -> Iterator[Segment]:
     for _ in range(SEGMENTS_PER_COLUMN * min(X.shape)):
         if penalty <= SMALLEST * start:
             return
-        table, direction = X[:, active], solved(factor, signs)
+        table = X[:, active]
+        direction = lapack.dpotrs(factor, signs, lower=1)[0] if active else signs
         speeds = X.T @ (table @ direction)
         to_zero = until_zero(beta[active] * signs, direction * signs)
         least = min(penalty, float(to_zero.min(initial=np.inf)))
@@ -156,14 +157,6 @@ def until_zero(sizes: FloatArray, growth: FloatArray) -> FloatArray:
     falls = np.full(sizes.shape, np.inf)
     np.divide(np.maximum(sizes, 0.0), -growth, out=falls, where=growth < 0.0)
     return falls
-
-
-def solved(factor: FloatArray, right: FloatArray) -> FloatArray:
-    """Solve LLᵀd = s."""
-    if not right.size:
-        return right
-    solution: FloatArray = lapack.dpotrs(factor, right, lower=1)[0]
-    return solution
 
 
 def with_column(factor: FloatArray, table: FloatArray, column: FloatArray) -> FloatArray:
@@ -428,7 +421,13 @@ class SampleAggregateSelector(ScoreSelector):
             rows.y,
             problem.support_size,
             self.epsilon,
-            ballot=self._ballot(problem),
+            ballot=partial(
+                lasso_ballot,
+                k=problem.support_size,
+                alpha=self.alpha,
+                penalise_intercept=self.penalise_intercept,
+                features=problem.layout.features,
+            ),
             n_blocks=self.n_blocks,
             top_k=MECHANISMS[self.top_k],
             relation=self.relation,
@@ -449,14 +448,4 @@ class SampleAggregateSelector(ScoreSelector):
             self.epsilon,
             sensitivity=FOLDS_OF_A_ROW[self.relation],
             relation=self.relation,
-        )
-
-    def _ballot(self, problem: Problem) -> Ballot:
-        """Choose how a block votes."""
-        return partial(
-            lasso_ballot,
-            k=problem.support_size,
-            alpha=self.alpha,
-            penalise_intercept=self.penalise_intercept,
-            features=problem.layout.features,
         )

@@ -22,7 +22,7 @@ from mipselect.privacy.guarantee import Guarantee
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.search import mistake_levels, top_supports
-from mipselect.search.options import SearchSettings
+from mipselect.search.options import DEFAULT_TOLERANCE
 from mipselect.search.progress import ProgressCallback
 from mipselect.search.supports import number_of_listed
 from mipselect.selectors.base import ChanceLevel
@@ -63,23 +63,26 @@ class SearchSelector(ProblemSelector):
     )
 
     @property
-    def search(self) -> SearchSettings:
-        """The settings of its searches."""
-        return SearchSettings(
-            pool_size=self.pool_size,
-            solver=self.solver,
-            tolerance=self.tolerance,
-            time_limit=self.time_limit,
-        )
+    def proven_tolerance(self) -> float:
+        """τ of its searches in units of the sensitivity."""
+        return DEFAULT_TOLERANCE if self.tolerance is None else self.tolerance
+
+    def _searching(self) -> dict[str, Any]:
+        """Return the options that every search takes, by name."""
+        return {"solver": self.solver, "tolerance": self.tolerance, "time_limit": self.time_limit}
+
+    def _top_r(self, instance: Instance, progress: ProgressCallback | None) -> TopR:
+        """Search for the best supports, and return the law of top-R on them."""
+        pool = top_supports(instance, self.pool_size, **self._searching(), progress=progress)
+        return TopR(pool, self.epsilon)
 
     def recorded(self, problem: Problem) -> dict[str, Any]:
         """See `PrivateSelector`."""
-        search = self.search
-        name = NATIVE if search.solver == "auto" else search.solver
+        name = NATIVE if self.solver == "auto" else self.solver
         release = version("mipselect") if name == NATIVE else solver_by_name(name).status.version
         return {
-            "pool_size": number_of_listed(problem, search.pool_size) if self.has_pool else None,
-            "tolerance": search.proven_tolerance,
+            "pool_size": number_of_listed(problem, self.pool_size) if self.has_pool else None,
+            "tolerance": self.proven_tolerance,
             "solver": {"name": name, "version": release},
         }
 
@@ -91,7 +94,7 @@ class SearchSelector(ProblemSelector):
     def chance_level(self, problem: Problem, n: int) -> ChanceLevel:
         """See `PrivateSelector`."""
         problem = self.problem(problem)
-        moved = problem.sensitivity(n) * (1.0 + self.search.proven_tolerance)
+        moved = problem.sensitivity(n) * (1.0 + self.proven_tolerance)
         return of_values(problem, n, self.epsilon, moved, "2(Δ + τ)/ε")
 
 
@@ -116,13 +119,11 @@ class TopRSelector(SearchSelector):
     def guarantees(self) -> dict[str, Guarantee]:
         """See `TopR.guarantees`."""
         guarantee = self.guarantee
-        cost = one_direction(guarantee.epsilon, self.search.proven_tolerance)
+        cost = one_direction(guarantee.epsilon, self.proven_tolerance)
         return both_relations(guarantee, cost, self.relations)
 
     def _law(self, instance: Instance, progress: ProgressCallback | None) -> TopR:
-        search = self.search
-        pool = top_supports(instance, search.pool_size, **search.keywords(), progress=progress)
-        return TopR(pool, self.epsilon)
+        return self._top_r(instance, progress)
 
 
 @estimator
@@ -190,7 +191,7 @@ class MistakesSelector(SearchSelector):
     @property
     def guarantees(self) -> dict[str, Guarantee]:
         """See `Mistakes.guarantees`."""
-        tolerance = self.search.proven_tolerance
+        tolerance = self.proven_tolerance
         cost = one_direction(checked_epsilon(self.epsilon), tolerance)
         if self.test_epsilon is not None:
             test = gap_in_one_direction(self.test_epsilon, tolerance)
@@ -198,15 +199,13 @@ class MistakesSelector(SearchSelector):
         return both_relations(self.guarantee, cost, self.relations)
 
     def _law(self, instance: Instance, progress: ProgressCallback | None) -> Mistakes:
-        search = self.search
-        levels = mistake_levels(instance, **search.keywords(), progress=progress)
+        levels = mistake_levels(instance, **self._searching(), progress=progress)
         if self.test_epsilon is None:
             return Mistakes(levels, self.epsilon)
-        pool = top_supports(instance, search.pool_size, **search.keywords(), progress=progress)
         return Mistakes(
             levels,
             self.epsilon,
             test_epsilon=self.test_epsilon,
             delta=self.delta,
-            fallback=TopR(pool, self.epsilon),
+            fallback=self._top_r(instance, progress),
         )

@@ -178,6 +178,7 @@ class SISSelector(ScoreSelector):
     """
 
     name = "sis"
+    bounds = ("x_bound", "y_bound")
 
     x_bound: float | Sequence[float] | None = feature_bounds(
         "; see `TopRSelector`. Public; required. Without `intercept` nothing is centred: centre by "
@@ -196,20 +197,12 @@ class SISSelector(ScoreSelector):
         check=lambda value, name: checked_choice(value, name, MECHANISMS),
     )
 
-    @property
-    def bounds(self) -> tuple[str, ...]:
-        """b_x and b_y."""
-        return ("x_bound", "y_bound")
-
     def _asked(self) -> dict[str, Any]:
         return {"intercept": self.intercept, **self._public(*self.bounds)}
 
     def _stated(self, p: int, k: int) -> Guarantee:
         build, relation = MECHANISMS[self.top_k], self.relation
         return build(np.zeros(p), k, self.epsilon, sensitivity=1.0, relation=relation).guarantee
-
-    def _sensitivity(self, problem: Problem) -> float:
-        return CENTRED_SENSITIVITY if problem.layout.intercept else SENSITIVITIES[self.relation]
 
     def _of_rows(self, problem: Problem, rows: Rows, source: random.Random) -> Mechanism[Support]:
         layout, target = problem.layout, on_grid(rows.y, problem.bound("y_bound"))
@@ -223,12 +216,12 @@ class SISSelector(ScoreSelector):
     def _of_scores(
         self, problem: Problem, sums: IntArray, n: int, shares: FloatArray | None
     ) -> Mechanism[Support]:
-        layout = problem.layout
+        layout, one = problem.layout, SENSITIVITIES[self.relation]
         centred = n if layout.intercept else None
         return MECHANISMS[self.top_k](
             exact_lengths(sums, layout.features.starts, rows=centred, shares=shares),
             problem.support_size,
             self.epsilon,
-            sensitivity=self._sensitivity(problem),
+            sensitivity=one if centred is None else CENTRED_SENSITIVITY,
             relation=self.relation,
         )

@@ -16,12 +16,12 @@ from mipselect.privacy.audit import largest_loss, law_of
 from mipselect.problem import data
 from mipselect.problem.layout import laid_out
 from mipselect.problem.problem import Problem
-from mipselect.selectors import KendallSelector
+from mipselect.selectors import KendallSelector, kendall
 from mipselect.selectors.kendall import (
     GRID,
-    Rankings,
     RelevanceLessRedundancy,
     inversions,
+    ranks_of,
 )
 
 SIZES = [1, 2, 3, 4, 5, 7, 8, 9, 31, 32, 33, 127, 128, 129, 255, 256, 257, 300]
@@ -39,13 +39,13 @@ def directly(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def correlations(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    return Rankings.of(X, 1).correlations(Rankings.of(y[:, None], 2).ranks[0])
+    return kendall.correlations(ranks_of(X, 1), ranks_of(y[:, None], 2)[0])
 
 
 def scorer(rows: Rows, seed: int = 1, redundancy: str = "max") -> RelevanceLessRedundancy:
-    *ranks, target = Rankings.of(rows, seed).ranks
+    *ranks, target = ranks_of(rows, seed)
     singles = laid_out(len(ranks), None, groups=None, always=None)
-    return RelevanceLessRedundancy(Rankings(np.array(ranks)), target, singles, redundancy)
+    return RelevanceLessRedundancy(np.array(ranks), target, singles, redundancy)
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -65,13 +65,15 @@ def test_correlations_are_those_of_all_pairs(n: int) -> None:
 def test_ties_are_broken_and_nothing_else_is_moved(n: int) -> None:
     rng = np.random.default_rng(n)
     X = np.column_stack([rng.integers(0, 2, n), rng.integers(0, n, n), np.ones(n), np.arange(n)])
-    rankings = Rankings.of(X.astype(float), 3)
-    for ranks, column in zip(rankings.ranks, X.T, strict=True):
+    rankings = ranks_of(X.astype(float), 3)
+    for ranks, column in zip(rankings, X.T, strict=True):
         assert sorted(ranks.tolist()) == list(range(n))
         assert np.all(np.diff(column[np.argsort(ranks)]) >= 0)
-    target = rankings.ranks[1]
-    expected = [directly(ranks, target) for ranks in rankings.ranks]
-    np.testing.assert_allclose(rankings.correlations(target), expected, rtol=0.0, atol=GRID)
+    target = rankings[1]
+    expected = [directly(ranks, target) for ranks in rankings]
+    np.testing.assert_allclose(
+        kendall.correlations(rankings, target), expected, rtol=0.0, atol=GRID
+    )
 
 
 @pytest.mark.parametrize("n", [513, 1000, 1537, 5000])
@@ -88,7 +90,7 @@ def test_long_columns(n: int) -> None:
 def test_ties_are_broken_uniformly_and_apart() -> None:
     column = np.array([1.0, 0.0, 1.0, 0.0, 1.0])
     X = np.column_stack([column, column])
-    found = [Rankings.of(X, seed).ranks for seed in range(2400)]
+    found = [ranks_of(X, seed) for seed in range(2400)]
     single = Counter(tuple(ranks[0].tolist()) for ranks in found)
     assert len(single) == 12
     assert chisquare(list(single.values())).pvalue > 1e-4
@@ -215,8 +217,8 @@ def test_the_mixture_over_all_ways_to_break_ties() -> None:
         def law(rows: Rows) -> np.ndarray:
             probabilities = []
             for *columns, target in product(*map(consistent, rows.T)):
-                rankings = Rankings(np.array(columns))
-                scores = RelevanceLessRedundancy(rankings, np.array(target), singles)
+                ranks = np.array(columns)
+                scores = RelevanceLessRedundancy(ranks, np.array(target), singles)
                 mechanism = AdaptivePeeling(scores, 1, epsilon, sensitivities=[sensitivity])
                 probabilities.append([mechanism.log_probability([j]) for j in range(2)])
             return np.log(np.exp(probabilities).mean(axis=0))
@@ -240,8 +242,8 @@ def test_ties_are_broken_alike_when_a_last_row_comes() -> None:
     tables = [rng.integers(0, 2, (int(rng.integers(4, 30)), 4)).astype(float) for _ in range(100)]
     assert largest_loss(law, [(rows, rows[:-1]) for rows in tables]).epsilon <= 2.0 * ROUNDING
     for rows in tables:
-        same = Rankings.of(rows, 1).ranks.argsort(axis=1)
-        for column, shorter in zip(same, Rankings.of(rows[:-1], 1).ranks, strict=True):
+        same = ranks_of(rows, 1).argsort(axis=1)
+        for column, shorter in zip(same, ranks_of(rows[:-1], 1), strict=True):
             assert column[column < len(rows) - 1].tolist() == shorter.argsort().tolist()
 
 
