@@ -79,7 +79,6 @@ model = SelectThenRegress(
     ExponentialSelector(3),
     AdaSSPRegressor(delta=1e-6),
     epsilon=2.0,
-    selection_share=0.3,
     ledger=ledger,
 )
 model.fit_table(folder / "patients.csv", TableSchema.read(schema_file), target="los_days")

@@ -42,7 +42,7 @@ from mipselect.regression import (
 )
 from mipselect.regression.evaluation import Measuring, kept_apart_of_table
 from mipselect.regression.perturbed_objective import regression_loss
-from mipselect.regression.plan import TablePlan, share_of_selection
+from mipselect.regression.plan import SHARE_OF_BLOCKS, SHARE_OF_OTHERS, TablePlan
 from mipselect.regression.ranges import ADVICE, PRIVATE, PUBLIC
 from mipselect.reports.release_report import ReportedRelease
 from mipselect.search.progress import ProgressCallback
@@ -233,8 +233,7 @@ class FitPlan(ReleasePlan):
     def settings(self) -> Mapping[str, Any]:
         """Public settings besides those of the problem and the method: parts, and the model."""
         fitter, public, one = self.fitter, self.drawn.public, self.released
-        in_blocks = self.drawn.blocks is not None
-        share = share_of_selection(None, in_blocks=in_blocks)
+        share = SHARE_OF_OTHERS if self.drawn.blocks is None else SHARE_OF_BLOCKS
         regressor: Any = self.drawn.model_on(self.drawn.widest)
         ranges = self.drawn.ranges
         found = {

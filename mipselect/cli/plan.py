@@ -137,7 +137,7 @@ def plan(arguments: PlanArguments) -> None:
     """
     from mipselect.planning.plans import plan_study, range_advice
     from mipselect.planning.simulation import Question
-    from mipselect.regression.plan import share_of_selection
+    from mipselect.regression.plan import SHARE_OF_BLOCKS
     from mipselect.tables import TableSchema
 
     path, target, plot = arguments.schema, arguments.target, arguments.plot
@@ -184,7 +184,7 @@ def plan(arguments: PlanArguments) -> None:
             line(console, text)
 
     # With as many fields as are picked nothing is drawn.
-    drawn_by = share_of_selection(None, in_blocks=True) if size < made.features else 0.0
+    drawn_by = SHARE_OF_BLOCKS if size < made.features else 0.0
     report = {
         "command": "plan",
         "sensitive": False,

@@ -32,7 +32,7 @@ from mipselect.regression import (
     ObjectivePerturbationRegressor,
     SelectThenRegress,
 )
-from mipselect.regression.plan import share_of_selection
+from mipselect.regression.plan import SHARE_OF_BLOCKS
 from mipselect.search import top_supports
 from mipselect.search.progress import Deadline
 from mipselect.selectors import PermuteAndFlipSelector
@@ -422,7 +422,7 @@ def fitted(
 
     Scores from blocks are those of `Question.blocks`. Nothing is charged.
     """
-    chosen = question.blocks(share_of_selection(None, in_blocks=True) * epsilon)
+    chosen = question.blocks(SHARE_OF_BLOCKS * epsilon)
     selector = PermuteAndFlipSelector(
         question.support_size,
         score=chosen.score,

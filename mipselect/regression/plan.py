@@ -49,6 +49,7 @@ ModelOf = Callable[[Support, random.Random], tuple[PrivateLinearModel, ModelRows
 
 SHARE_OF_BLOCKS = 0.3
 SHARE_OF_OTHERS = 0.5
+"""Shares of ε for a selection from scores from blocks of rows, and for another; by experiment."""
 
 SHARE_OF_PRIVATE_RANGES = 0.2
 """Share of the whole ε for ranges that nobody stated."""
@@ -78,21 +79,6 @@ of a thousand draws at 32, up to 1 % at 24 and 3 % at 20."""
 LEAST_OF_A_MODEL = LEAST_OF_A_TARGET / MOST_OF_A_TARGET
 """n times the ε of a model below which one is hardly ever of use (docs/regression.md); there the
 range of its target is not looked for either."""
-
-
-def share_of_selection(asked: float | None, *, in_blocks: bool) -> float:
-    """Return the part of ε that the selection may cost, between 0 and 1.
-
-    Parameters
-    ----------
-    asked : float or None
-        None for that of the rule.
-    in_blocks : bool
-        True if features are drawn from scores from blocks of rows, which need less of it.
-    """
-    if asked is not None:
-        return asked
-    return SHARE_OF_BLOCKS if in_blocks else SHARE_OF_OTHERS
 
 
 def default_range_share(numbers: int, product: float | None, *, pure: bool) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -223,17 +223,14 @@ class ModelRelease(Release):
         InvalidInput
             If no model was released.
         """
-        return self.rule(self._released(), self.intercept)
-
-    def rule(self, coefficients: Sequence[float], intercept: float) -> TableEquation:
-        """Return the linear rule of coefficients of the columns, and of an intercept, in units."""
+        coefficients = self._released()
         if self.table is not None:
-            return self.table.equation(coefficients, intercept)
+            return self.table.equation(coefficients, self.intercept)
         classes, pairs = self.classes, zip(self.column_names, coefficients, strict=True)
         return TableEquation(
             target=TARGET,
             classes=None if classes is None else (str(classes[0]), str(classes[1])),
-            intercept=intercept,
+            intercept=self.intercept,
             terms=tuple(
                 Term(name, PER_UNIT, beta, meaning=f"per unit of {name}") for name, beta in pairs
             ),

@@ -24,13 +24,14 @@ from mipselect.privacy.randomness import source_of
 from mipselect.regression.base import NumberPredictor, PrivateLinearModel
 from mipselect.regression.evaluation import kept_apart_of_arrays, kept_apart_of_table
 from mipselect.regression.plan import (
+    SHARE_OF_BLOCKS,
+    SHARE_OF_OTHERS,
     SHARE_OF_PRIVATE_RANGES,
     Plan,
     TablePlan,
     most_features,
     scores_blocks,
     scores_blocks_of_table,
-    share_of_selection,
 )
 from mipselect.regression.ranges import PRIVATE, PUBLIC, WAYS, PrivateRanges
 from mipselect.regression.release import ModelRelease
@@ -41,7 +42,7 @@ from mipselect.selectors.base import PrivateSelector
 from mipselect.tables.public_map import Ranges, TableQuestion
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.sources import read_again
-from mipselect.validation import checked_budget, checked_choice, checked_share
+from mipselect.validation import checked_budget, checked_choice
 
 
 def checked_part(kind: type[Any]) -> Check:
@@ -117,18 +118,11 @@ class SelectThenRegress(NumberPredictor):
     )
     epsilon: float | None = parameter(
         "float, optional",
-        "ε of both together. It takes the place of their own: `selection_share` of it goes to the "
-        "selector's `epsilon`, and what that does not cost to the regressor's.",
+        "ε of both together. It takes the place of their own: 0.3 of it goes to the selector's "
+        "`epsilon` where features are drawn from blocks of rows, else half, and what that does not "
+        "cost to the regressor's. A selector of all features costs nothing.",
         default=None,
         check=checked_budget,
-    )
-    selection_share: float | None = parameter(
-        "float, optional",
-        "Between 0 and 1; counts with `epsilon` only. Default: 0.3 where features are drawn "
-        "from blocks of rows, else half; by experiment. A selector of all features costs "
-        "nothing.",
-        default=None,
-        check=lambda share, name: checked_share(share, name, closed=False),
     )
     ranges: str = parameter(
         '{"public", "private"}',
@@ -328,7 +322,7 @@ class SelectThenRegress(NumberPredictor):
         """Give a selector its share of ε, a regressor what it and private ranges do not cost."""
         if self.epsilon is None:
             return
-        share = share_of_selection(self.selection_share, in_blocks=in_blocks)
+        share = SHARE_OF_BLOCKS if in_blocks else SHARE_OF_OTHERS
         first = round_down(exact(self.epsilon) * exact(share))
         tested = getattr(selector, "test_epsilon", None) or 0.0
         if tested >= first:

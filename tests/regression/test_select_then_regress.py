@@ -89,27 +89,22 @@ def test_one_release_of_columns_and_coefficients(selector: Any, regressor: Any) 
 
 def test_a_budget_is_divided_and_never_exceeded() -> None:
     X, y = data(500)
-    for share in (0.05, 0.1, 1.0 / 3.0, 0.5, 0.9):
-        model = SelectThenRegress(
-            KendallSelector(2), adassp(relation="add-remove", delta=1e-5),
-            epsilon=1.1, selection_share=share,
-        ).fit(X, y)  # fmt: skip
-        assert model.guarantee_.epsilon <= 1.1
-        assert model.guarantee_.epsilon == pytest.approx(1.1)
+    for epsilon in (0.3, 1.0 / 3.0, 1.1, 7.7):
+        regressor = adassp(relation="add-remove", delta=1e-5)
+        model = SelectThenRegress(KendallSelector(2), regressor, epsilon=epsilon).fit(X, y)
+        assert model.guarantee_.epsilon <= epsilon
+        assert model.guarantee_.epsilon == pytest.approx(epsilon)
         assert model.guarantee_.delta == 1e-5
-    for wrong in (0.0, 1.0, "x"):
-        with pytest.raises(InvalidInput, match="selection_share"):
-            model.set_params(selection_share=wrong).fit(X, y)
     with pytest.raises(InvalidInput, match="epsilon"):
-        model.set_params(selection_share=0.5, epsilon=-1.0).fit(X, y)
+        model.set_params(epsilon=-1.0).fit(X, y)
 
 
 def test_a_test_is_paid_by_the_share_of_the_selection() -> None:
     X, y = data(500)
     selector = MistakesSelector(2, ridge=1.0, test_epsilon=0.5, delta=1e-6, **BOUNDS)
     with pytest.raises(InvalidInput, match=r"test_epsilon must be below .*, 0.5; got 0.5"):
-        SelectThenRegress(selector, adassp(), epsilon=1.0, selection_share=0.5).fit(X, y)
-    model = SelectThenRegress(selector, adassp(), epsilon=2.0, selection_share=0.5).fit(X, y)
+        SelectThenRegress(selector, adassp(), epsilon=1.0).fit(X, y)
+    model = SelectThenRegress(selector, adassp(), epsilon=2.0).fit(X, y)
     assert model.guarantee_.epsilon == 2.0
     model = SelectThenRegress(selector, adassp(delta=1e-6)).fit(X, y)
     assert model.guarantee_.epsilon == 2.5
