@@ -15,7 +15,6 @@ from mipselect.datasets import correlated_gaussian
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.least_squares.clusters import (
     by_clusters,
-    cheap_cluster_gains,
     cluster_gains,
     far_sums,
     largest_by_first,
@@ -76,12 +75,9 @@ def test_connected_sets_are_all_there_and_what_is_not_near_is_far(seed: int, deg
         assert sets is not None
         members = [K for K in itertools.combinations(range(p), q) if is_connected(K, near)]
         assert sorted(map(tuple, sets.members.T.tolist())) == members
-        G = problem.gram.full() + problem.ridge * np.eye(p)
-        C = G / np.multiply.outer(found.scale, found.scale)
-        for K, entries, least in zip(sets.members.T, sets.entries.T, sets.least, strict=True):
+        for K, entries in zip(sets.members.T, sets.entries.T, strict=True):
             block = problem.gram.full()[np.ix_(K, K)]
             np.testing.assert_array_equal(entries, block[np.triu_indices(q, 1)])
-            assert least <= np.linalg.eigvalsh(C[np.ix_(K, K)])[0]
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -158,22 +154,18 @@ def test_gains_of_clusters_are_those_of_their_blocks(seed: int, q: int) -> None:
     place[sub.live] = np.arange(len(sub.live))
     at = place[sets.members]
     inside = (at >= 0).all(axis=0)
-    at, entries, least = at[:, inside], sets.entries[:, inside], sets.least[inside]
+    at, entries = at[:, inside], sets.entries[:, inside]
     far = np.random.default_rng(seed).uniform(0.0, 0.4, len(sub.live))
     found = cluster_gains(sub, entries, at, far)
-    omega = (sub.whitened**2).sum(axis=0) / sub.h
-    cheap = cheap_cluster_gains(least, at, sub.g**2 / sub.h, omega, far)
     H, finite = sub.dense(), 0
-    for K, gain, bound in zip(at.T, found, cheap, strict=True):
+    for K, gain in zip(at.T, found, strict=True):
         M = H[np.ix_(K, K)] - np.diag(far[K] * sub.h[K])
         scaled = M / np.sqrt(np.multiply.outer(sub.h[K], sub.h[K]))
         if np.isfinite(gain):
             finite += 1
             assert gain == pytest.approx(sub.g[K] @ np.linalg.solve(M, sub.g[K]), rel=1e-9)
-            assert bound >= gain * (1.0 - 1e-9)
         else:
             assert np.linalg.eigvalsh(scaled)[0] < 0.06
-            assert bound == np.inf
     assert finite > 0
 
 

@@ -93,16 +93,10 @@ class ExactMoments:
         return self.explained([*base, *added]) - self.explained(base)
 
 
-def least_eigenvalue(A: np.ndarray, scale: np.ndarray | None = None) -> mpmath.mpf:
-    """The least eigenvalue of a matrix of doubles, scaled to a diagonal of ones if `scale` says."""
+def least_eigenvalue(A: np.ndarray) -> mpmath.mpf:
+    """The least eigenvalue of a matrix of doubles."""
     with mpmath.workdps(DIGITS):
-        M = mpmath.matrix(A.tolist())
-        if scale is not None:
-            roots = [mpmath.sqrt(mpmath.mpf(float(x))) for x in scale]
-            for i in range(len(roots)):
-                for j in range(len(roots)):
-                    M[i, j] /= roots[i] * roots[j]
-        return min(mpmath.eigsy(M, eigvals_only=True))
+        return min(mpmath.eigsy(mpmath.matrix(A.tolist()), eigvals_only=True))
 
 
 def hostile(seed: int, *, p: int = 4, s: int = 2, **given: Any) -> PreparedSquared:
@@ -217,18 +211,6 @@ def gains_of_clusters(seed: int) -> bool:
     proven = float(division.gains[0])
     return math.isinf(proven) or Fraction(proven) >= ExactMoments(problem, sub.ridge).gain(
         [0], [1, 2, 3]
-    )
-
-
-def least_of_near_sets(seed: int) -> bool:
-    """The least eigenvalues of G + λI on near columns, scaled to a diagonal of ones."""
-    problem = hostile(seed)
-    G = problem.gram.full() + problem.ridge * np.eye(4)
-    sets = near_columns(problem, replace(TUNING.near, degree=9, least=0.0)).sets(3)
-    assert sets is not None
-    return all(
-        least <= least_eigenvalue(G[np.ix_(K, K)], np.diagonal(G)[K])
-        for K, least in zip(sets.members.T, sets.least.tolist(), strict=True)
     )
 
 
@@ -504,7 +486,6 @@ ALLOWANCES = {
     "expansion points": Allowance(expanded_gains, f"{LEAST_SQUARES}.expansion.EPS"),
     "expansion points of children": Allowance(gains_of_children, f"{LEAST_SQUARES}.expansion.EPS"),
     "clusters": Allowance(gains_of_clusters, f"{LEAST_SQUARES}.clusters.EPS"),
-    "near columns": Allowance(least_of_near_sets, f"{LEAST_SQUARES}.near_columns.ROUNDING"),
     "eigenvalues": Allowance(least_curvature, f"{MEASURED}.ROUNDING"),
     "cuts of dual points": Allowance(cuts_of_dual_points, f"{CONVEX}.EPS"),
     "bounds of dual points": Allowance(bounds_of_dual_points, "mipselect.restricted.fenchel.EPS"),

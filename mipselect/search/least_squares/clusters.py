@@ -30,7 +30,7 @@ def by_clusters(
     near : LiveSets
         Sets of all live features, or more, up to `node.size`.
     needed : float
-        Clusters that cannot matter for gains above it are bounded by less work.
+        Features that cannot be in a set with a larger gain are dropped.
 
     Returns
     -------
@@ -55,12 +55,7 @@ def by_clusters(
     for q, (at, which) in enumerate(zip(places, near.which, strict=True), start=2):
         sets = near.columns.sets(q)
         assert sets is not None
-        taken = far[m - q]
-        gains = cheap_cluster_gains(sets.least[which], at, alone, omega, taken)
-        doubtful = np.flatnonzero(gains + found[0][1][: m - q].sum() > needed)
-        entries = sets.entries[:, which[doubtful]]
-        gains[doubtful] = cluster_gains(node, entries, at[:, doubtful], taken)
-        found.append((at, gains))
+        found.append((at, cluster_gains(node, sets.entries[:, which], at, far[m - q])))
     rank = np.empty(L, dtype=np.intp)
     rank[order] = np.arange(L)
     with_first: list[FloatArray] = []
@@ -177,30 +172,6 @@ def _largest(C: FloatArray, count: int) -> FloatArray:
     largest = np.zeros((count, C.shape[1]))
     largest[:known] = np.sort(C, axis=0)[::-1][:known]
     return largest
-
-
-def cheap_cluster_gains(
-    least: FloatArray, at: IntArray, alone: FloatArray, omega: FloatArray, far: FloatArray
-) -> FloatArray:
-    """Bound `cluster_gains` from above by least eigenvalues of G + λI on clusters; shape (N,).
-
-    Parameters
-    ----------
-    least : ndarray of shape (N,)
-    at : ndarray of int, shape (q, N)
-        Positions of the members among the live features.
-    alone, omega, far : ndarray of shape (L,)
-        g_j²/h_j, ‖W_j‖²/h_j and the sums of far entries.
-    """
-    left, gains, most = least.copy(), np.zeros(len(least)), np.zeros(len(least))
-    for members in at:
-        left -= omega.take(members)
-        gains += alone.take(members)
-        np.maximum(most, far.take(members), out=most)
-    left -= most
-    gains /= np.maximum(left, LEAST_PIVOT)
-    gains[~(left > LEAST_PIVOT)] = np.inf
-    return gains
 
 
 def cluster_gains(

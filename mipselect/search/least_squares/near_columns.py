@@ -15,9 +15,6 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.tuning import TUNING, Near
 
-ROUNDING = 1e-9
-"""Rounding of the eigenvalues of few columns that are scaled to ones."""
-
 
 @dataclass(frozen=True, eq=False)
 class ConnectedSets:
@@ -28,13 +25,10 @@ class ConnectedSets:
     members : ndarray of int, shape (q, N)
     entries : ndarray of shape (q(q-1)/2, N)
         G between the members, in the order of `itertools.combinations`.
-    least : ndarray of shape (N,)
-        At most the least eigenvalues of G + λI on the members, scaled to a diagonal of ones.
     """
 
     members: IntArray
     entries: FloatArray
-    least: FloatArray
 
 
 class NearColumns:
@@ -99,13 +93,10 @@ class NearColumns:
 
     def _with_entries(self, members: IntArray) -> ConnectedSets:
         N, q = members.shape
-        entries, R = np.empty((q * (q - 1) // 2, N)), np.empty((N, q, q))
-        R[:, np.arange(q), np.arange(q)] = 1.0
+        entries = np.empty((q * (q - 1) // 2, N))
         for pair, (a, b) in enumerate(combinations(range(q), 2)):
             entries[pair] = self._G[members[:, a], members[:, b]]
-            R[:, b, a] = entries[pair] / (self.scale[members[:, a]] * self.scale[members[:, b]])
-        least = np.linalg.eigvalsh(R)[:, 0] - ROUNDING
-        return ConnectedSets(np.ascontiguousarray(members.T), entries, least)
+        return ConnectedSets(np.ascontiguousarray(members.T), entries)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +126,7 @@ class LiveSets:
             if more is None:
                 return None
             members.append(more.members)
-            which.append(np.arange(len(more.least)))
+            which.append(np.arange(more.members.shape[1]))
         return LiveSets(self.columns, tuple(members), tuple(which))
 
     def among(self, place: IntArray) -> tuple[LiveSets, list[IntArray]]:
