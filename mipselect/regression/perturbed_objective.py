@@ -346,13 +346,10 @@ class Perturbation:
         c, at least the ridge that was given.
     noise_scale : float
         1/η: the noise has the density ∝ exp(-η‖b‖).
-    jacobian : float
-        j = ln(1 + λ̄/c), the part of ε that the curvature takes.
     """
 
     ridge: float
     noise_scale: float
-    jacobian: float
 
 
 def lightest_ridge(
@@ -408,8 +405,7 @@ def _least_ridge(is_small: Callable[[float], bool], floor: float) -> float:
 
 def with_ridge(ridge: float, epsilon: float, change: float, curvature: float) -> Perturbation:
     """Return η = (ε - ln(1 + λ̄/c))/Γ for a ridge c whose logarithm is below ε."""
-    jacobian = math.log1p(curvature / ridge)
-    return Perturbation(ridge, change / (epsilon - jacobian), jacobian)
+    return Perturbation(ridge, change / (epsilon - math.log1p(curvature / ridge)))
 
 
 def balanced_ridge(

@@ -72,7 +72,7 @@ def calibrated(
 
 def published(epsilon: float, ridge: float, zeta: float, curvature: float) -> Perturbation:
     """η = ε/2ζ and a ridge of at least 2λ̄/ε, for any relation."""
-    return Perturbation(max(ridge, 2.0 * curvature / epsilon), 2.0 * zeta / epsilon, math.nan)
+    return Perturbation(max(ridge, 2.0 * curvature / epsilon), 2.0 * zeta / epsilon)
 
 
 def test_the_constants_of_the_published_setting() -> None:
@@ -87,7 +87,7 @@ def test_the_constants_of_the_published_setting() -> None:
         )  # fmt: skip
         chosen, balls = model._perturbation(5), model._change(5)[0]
         assert chosen.ridge == 120.0
-        assert chosen.jacobian == pytest.approx(0.0104, abs=1e-4)
+        assert math.log1p(norm_**2 / chosen.ridge) == pytest.approx(0.0104, abs=1e-4)
         # Where a row is added, noise in the norm of the entries is less.
         deviation = balls.deviation * chosen.noise_scale
         in_the_ball = Balls((5,), (1.0,)).deviation * ball.noise_scale
@@ -104,8 +104,9 @@ def test_epsilon_is_spent_and_the_ridge_is_the_best(epsilon: float, ridge: float
     lightest = lightest_ridge(epsilon, ridge, change, curvature, radius, columns)
     chosen = with_ridge(lightest, epsilon, change, curvature)
     assert chosen.ridge >= ridge
-    assert change / chosen.noise_scale + chosen.jacobian <= epsilon
-    assert change / chosen.noise_scale + chosen.jacobian == pytest.approx(epsilon, rel=1e-9)
+    spent = change / chosen.noise_scale + math.log1p(curvature / chosen.ridge)
+    assert spent <= epsilon
+    assert spent == pytest.approx(epsilon, rel=1e-9)
 
     def added(c: float) -> float:
         return columns * change / (epsilon - math.log1p(curvature / c)) + radius * c
@@ -246,7 +247,7 @@ def test_no_pair_needs_a_delta(loss: SmoothLoss, relation: str) -> None:
     assert part.delta > 0.05
     assert part.error < 1e-5
     # With a third of the noise the audit fails it.
-    loud = Perturbation(chosen.ridge, chosen.noise_scale / 3.0, chosen.jacobian)
+    loud = Perturbation(chosen.ridge, chosen.noise_scale / 3.0)
     broken = largest_delta(law_of(loss, loud, radius), pairs, epsilon, tolerance=1e-6)
     assert broken.delta > 0.01
 
@@ -587,7 +588,7 @@ def test_the_ridge_is_the_root_of_its_rule() -> None:
     for epsilon, n in product((0.05, 0.5, 4.0), (1, 50, 5_000, 10**7)):
         ridge = balanced_ridge(6.0, epsilon, 2.0, 1.0, balls, n)
         chosen = with_ridge(ridge, epsilon, 2.0, 1.0)
-        assert 2.0 / chosen.noise_scale + chosen.jacobian <= epsilon
+        assert 2.0 / chosen.noise_scale + math.log1p(1.0 / ridge) <= epsilon
         deviation = balls.deviation * chosen.noise_scale
         assert ridge == pytest.approx(6.0 * deviation * math.sqrt(deviation / n), rel=1e-9)
         assert ridge > balanced_ridge(6.0, epsilon, 2.0, 1.0, balls, 2 * n)
