@@ -186,7 +186,7 @@ class SelectThenRegress(NumberPredictor):
         layout = selector._layout()
         selector._check_number(len(layout.groups))
         in_blocks = scores_blocks(self.selector)
-        method = in_place_of(selector, selector.n_features_to_select, len(layout.groups))
+        method = in_place_of(selector, len(layout.groups))
         self._divide(method, regressor, in_blocks)
         return Plan(layout, method, regressor)
 
@@ -267,7 +267,7 @@ class SelectThenRegress(NumberPredictor):
         selector, regressor = self._parts()
         selector._check_number(p)
         of_loss = _of_the_loss(selector)
-        kept = in_place_of(selector, selector.n_features_to_select, p)
+        kept = in_place_of(selector, p)
         self._divide(kept, regressor, in_blocks, ranges)
         in_blocks = in_blocks and (kept is selector or ranged)
         return TablePlan(

@@ -73,18 +73,9 @@ class AllFeaturesSelector(PrivateSelector):
         return AllFeatures(self._layout().feature_names)
 
 
-def in_place_of(selector: PrivateSelector, size: int, p: int) -> PrivateSelector:
-    """Return what selects `size` of p features: a selector, or all of them where nothing is left.
-
-    Parameters
-    ----------
-    selector : PrivateSelector
-    size : int
-        Features to select, unless the selector has sizes.
-    p : int
-        Features that there are.
-    """
-    if selector.sizes is not None or size != p:
+def in_place_of(selector: PrivateSelector, p: int) -> PrivateSelector:
+    """Return what selects from p features: a selector, or all of them where nothing is left."""
+    if selector.sizes is not None or selector.n_features_to_select != p:
         return selector
     return AllFeaturesSelector(
         p, groups=selector.groups, always=selector.always, random_state=selector.random_state

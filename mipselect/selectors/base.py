@@ -15,7 +15,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput, advised, warn_of_little_use
 from mipselect.estimators import PrivateDraw
 from mipselect.frames import numeric_vector
@@ -373,12 +372,7 @@ class RowsSelector(PrivateSelector):
         raise NotImplementedError
 
     def _mechanism(self, X: Any, y: Any, source: random.Random) -> Mechanism[Any]:
-        problem = self._problem()
-        return self.law(problem, Rows(problem.layout.ordered(X), real_target(y)), source)
-
-    def _problem(self) -> Problem:
-        """Return what is public of X."""
-        return Problem.of_columns(
+        problem = Problem.of_columns(
             self.n_features_in_,
             self._names(),
             support_size=int(self.n_features_to_select),
@@ -387,6 +381,10 @@ class RowsSelector(PrivateSelector):
             loss=None,
             **self._asked(),
         )
+        advice = "give classes as numbers, such as -1 and 1, or use a selector with loss='hinge'"
+        with advised(advice):
+            target = numeric_vector(y).astype(np.float64)
+        return self.law(problem, Rows(problem.layout.ordered(X), target), source)
 
     def _asked(self) -> dict[str, Any]:
         """Return the public bounds and other arguments; `InvalidInput` if one is missing."""
@@ -424,9 +422,3 @@ class ScoreSelector(RowsSelector):
     @abstractmethod
     def _stated(self, p: int, k: int) -> Guarantee:
         """Return the guarantee of the mechanism on p scores."""
-
-
-def real_target(y: Any) -> FloatArray:
-    """Return y as finite floats, or raise `InvalidInput`."""
-    with advised("give classes as numbers, such as -1 and 1, or use a selector with loss='hinge'"):
-        return numeric_vector(y).astype(np.float64)

@@ -100,24 +100,18 @@ class ExactDrawSelector(ProblemSelector):
         """See `PrivateSelector`; None where features have weights."""
         if self.prior_weights is not None:
             return None
-        problem = self.problem(problem)
-        moved, surprises = problem.oscillation(n), self._surprises(problem)
-        found = of_values(problem, n, self.epsilon, moved, "2w/ε", surprises)
-        if found.sentence or problem.score == LOSS or len(surprises) > 1:
-            return found
-        return replace(found, sentence=of_few_rows(problem, n, 2.0 * moved / self.epsilon))
-
-    def _surprises(self, problem: Problem) -> dict[int, float]:
-        """Return -log μ(S) of a support by its size, where all μ(S) add up to 1; public.
-
-        An exponential mechanism without data has the law μ.
-        """
         p, sizes = problem.n_features, checked_sizes(self.sizes, problem)
-        logs = complexity_prior(p, sizes, self.complexity, None).log_sizes
-        total = float(
-            np.logaddexp.reduce([log + math.log(math.comb(p, size)) for size, log in logs.items()])
-        )
-        return {size: total - log for size, log in logs.items()}
+        problem = problem.with_support_size(sizes[-1])
+        # Without data the law is μ, of which this is log of the sum over that of the likeliest S.
+        logs = complexity_prior(p, sizes, self.complexity, None).log_sizes.items()
+        surprise = float(np.logaddexp.reduce([log + math.log(math.comb(p, s)) for s, log in logs]))
+        scale, formula = 2.0 * problem.oscillation(n) / self.epsilon, "2w/ε · ln C(p, s)"
+        if len(sizes) > 1:
+            return of_values(problem, n, self.epsilon, scale, "2w/ε · min ln 1/μ(S)", surprise)
+        found = of_values(problem, n, self.epsilon, scale, formula, surprise)
+        if found.sentence or problem.score == LOSS:
+            return found
+        return replace(found, sentence=of_few_rows(problem, n, scale))
 
     def _law(
         self, instance: Instance | BlockScores, progress: ProgressCallback | None

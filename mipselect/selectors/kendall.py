@@ -180,23 +180,19 @@ def _direct_inversions(groups: IntArray) -> IntArray:
 
 
 def _order(column: FloatArray, seed: int, number: int) -> IntArray:
-    """Order the rows of a column from the smallest value to the largest, equal ones by priority."""
+    """Order the rows of a column from the smallest value to the largest, equal ones by priority.
+
+    The priority of a row stays the same when rows are added after it. It is from a cryptographic
+    generator that uses the whole seed, as the ties are part of the law.
+    """
     order = np.argsort(column)
     ordered = column[order]
     rises = ordered[1:] != ordered[:-1]
     if rises.all():
         return order
-    return np.lexsort((_priorities(column.size, seed, number), column))
-
-
-def _priorities(n: int, seed: int, number: int) -> IntArray:
-    """Draw a priority for each row, which stays the same when rows are added after it.
-
-    From a cryptographic generator that uses the whole seed, as the ties are part of the law.
-    """
     key = seed.to_bytes(SEED_BYTES) + number.to_bytes(NUMBER_BYTES)
-    stream = hashlib.shake_256(key).digest(PRIORITY_BYTES * n)
-    return np.frombuffer(stream, dtype="<u8")
+    stream = hashlib.shake_256(key).digest(PRIORITY_BYTES * column.size)
+    return np.lexsort((np.frombuffer(stream, dtype="<u8"), column))
 
 
 def _chunks(p: int, n: int, *, at_least: int = 1) -> list[slice]:

@@ -66,20 +66,14 @@ class ResidualSquares:
             gram = self._X[:, columns].T @ self._X[:, columns]
         else:
             gram = self._gram[np.ix_(columns, columns)]
-        coefficients = least_squares(gram, products)
+        try:
+            coefficients: FloatArray = np.linalg.solve(gram, products)
+        except np.linalg.LinAlgError:
+            coefficients = np.full(products.shape, np.inf)
         if not np.abs(coefficients).sum() <= self._coef_bound:
             coefficients = nearest_in_ball(gram, products, self._square, self._coef_bound)
         gradient = gram @ coefficients - 2.0 * products
         return max(0.0, self._square + float(coefficients @ gradient))
-
-
-def least_squares(gram: FloatArray, products: FloatArray) -> FloatArray:
-    """Solve the normal equations; ``inf`` if they are singular."""
-    try:
-        coefficients: FloatArray = np.linalg.solve(gram, products)
-    except np.linalg.LinAlgError:
-        return np.full(products.shape, np.inf)
-    return coefficients
 
 
 def nearest_in_ball(

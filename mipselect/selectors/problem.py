@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import random
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Self, cast
 
@@ -265,26 +265,16 @@ def largest_range(problem: Problem, n: int) -> float:
 
 
 def of_values(
-    problem: Problem,
-    n: int,
-    epsilon: float,
-    moved: float,
-    formula: str,
-    surprises: Mapping[int, float] | None = None,
+    problem: Problem, n: int, epsilon: float, scale: float, formula: str, surprise: float
 ) -> ChanceLevel:
     """Compare the range of R with the noise of a draw, and say where that is not below it.
 
-    The noise is 2 moved/ε, `formula` in words, times -log of the probability of a support without
-    data, by its size in `surprises`; by default all are as likely.
+    The noise is `scale`, that of exponential weights, times `surprise`, -log of the probability of
+    the likeliest support without data; `formula` in words.
     """
-    if surprises is None:
-        surprises = {problem.support_size: math.log(problem.number_of_supports)}
-    noise = 2.0 * moved / epsilon * min(surprises.values())
-    most = largest_range(problem, n)
+    noise, most = scale * surprise, largest_range(problem, n)
     if noise < most:
         return ChanceLevel(False, "")
-    several = len(surprises) > 1
-    formula += " · ln 1/μ(S)" if several else " · ln C(p, s)"
     # Noise goes with 1/ε, and the range does not rise with ε: blocks become larger, and fewer.
     needed = epsilon * noise / most if most > 0.0 else math.inf
     enough = f" No draw with an ε below {needed:.2g} can do." if math.isfinite(needed) else ""
@@ -292,19 +282,19 @@ def of_values(
     sentence = (
         "near chance: at this ε, with so few rows, a draw is almost the same whatever the data."
         f"{enough} More rows would help, a larger ε, fewer fields to choose from{bounds} (noise "
-        f"{formula} = {noise:.3g}{' or more' if several else ''}, not below {most:.3g}, the "
-        "largest possible range of the objective)"
+        f"{formula} = {noise:.3g}, not below {most:.3g}, the largest possible range of the "
+        "objective)"
     )
     return ChanceLevel(True, sentence)
 
 
-def _chance_of_the_best(problem: Problem, n: int, scale: float) -> float:
-    """Compute how probable the best support is where nothing but blocks stands in its way; public.
+def of_few_rows(problem: Problem, n: int, scale: float) -> str:
+    """Say that draws mostly miss the best support even where only blocks stand in its way.
 
     Its s features are independent, and explain all of y, each alike. Where another support has k
     of them these explain k/s of y in every block, and in block R² the other s - k explain by
     chance their share of the b - 1 - k dimensions that are left. `scale` is the noise of
-    exponential weights.
+    exponential weights. Public; "" if not so.
     """
     p, s = problem.n_features, problem.support_size
     shared = np.arange(max(0, 2 * s - p), s + 1)
@@ -314,12 +304,7 @@ def _chance_of_the_best(problem: Problem, n: int, scale: float) -> float:
         missed *= 1.0 - (s - shared) / (problem.blocks.rows - 1 - shared)
     counts = [math.comb(s, k) * math.comb(p - s, s - k) for k in shared.tolist()]
     logs = np.array(list(map(math.log, counts))) - largest_range(problem, n) * missed / scale
-    return math.exp(-float(np.logaddexp.reduce(logs)))
-
-
-def of_few_rows(problem: Problem, n: int, scale: float) -> str:
-    """Say that draws from blocks mostly miss the best support even then; "" if not so."""
-    chance = _chance_of_the_best(problem, n, scale)
+    chance = math.exp(-float(np.logaddexp.reduce(logs)))
     if chance >= RARELY:
         return ""
     return (

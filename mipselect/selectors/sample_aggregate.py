@@ -110,13 +110,15 @@ def lasso_path(X: FloatArray, y: FloatArray) -> Iterator[Segment]:
         table = X[:, active]
         direction = lapack.dpotrs(factor, signs, lower=1)[0] if active else signs
         speeds = X.T @ (table @ direction)
-        to_zero = until_zero(beta[active] * signs, direction * signs)
+        sizes, growth = beta[active] * signs, direction * signs
+        to_zero = np.full(sizes.shape, np.inf)
+        np.divide(np.maximum(sizes, 0.0), -growth, out=to_zero, where=growth < 0.0)
         least = min(penalty, float(to_zero.min(initial=np.inf)))
         step, joins, sign = first_to_join(penalty, correlations, speeds, outside)
         while step <= least:
             outside[joins] = False
             longer = with_column(factor, table, X[:, joins])
-            if is_independent(longer):
+            if longer[-1, -1] ** 2 > DEPENDENT * (longer[-1] @ longer[-1]):
                 break
             step, joins, sign = first_to_join(penalty, correlations, speeds, outside)
         after = beta.copy()
@@ -128,7 +130,9 @@ def lasso_path(X: FloatArray, y: FloatArray) -> Iterator[Segment]:
             leaves = int(np.argmin(to_zero))
             after[active.pop(leaves)] = 0.0
             signs = np.delete(signs, leaves)
-            factor = factor_of(X[:, active])
+            factor = np.zeros((0, 0))
+            for k, j in enumerate(active):
+                factor = with_column(factor, X[:, active[:k]], X[:, j])
             outside[:] = True
             outside[active] = False
         yield Segment((before, penalty), (beta, after))
@@ -152,13 +156,6 @@ def first_to_join(
     return found
 
 
-def until_zero(sizes: FloatArray, growth: FloatArray) -> FloatArray:
-    """Return how far λ falls until each coefficient, with this |β_i| and growth of it, is zero."""
-    falls = np.full(sizes.shape, np.inf)
-    np.divide(np.maximum(sizes, 0.0), -growth, out=falls, where=growth < 0.0)
-    return falls
-
-
 def with_column(factor: FloatArray, table: FloatArray, column: FloatArray) -> FloatArray:
     """Extend L of the Gram matrix LLᵀ of a table by one column."""
     size = len(factor)
@@ -169,20 +166,6 @@ def with_column(factor: FloatArray, table: FloatArray, column: FloatArray) -> Fl
     left = float(column @ column - longer[size, :size] @ longer[size, :size])
     longer[size, size] = np.sqrt(max(left, 0.0))
     return longer
-
-
-def is_independent(factor: FloatArray) -> bool:
-    """Return whether enough of the last column is left beside the others."""
-    last = factor[-1]
-    return bool(last[-1] ** 2 > DEPENDENT * (last @ last))
-
-
-def factor_of(table: FloatArray) -> FloatArray:
-    """Compute L of the Gram matrix LLᵀ of independent columns."""
-    factor: FloatArray = np.zeros((0, 0))
-    for j in range(table.shape[1]):
-        factor = with_column(factor, table[:, :j], table[:, j])
-    return factor
 
 
 def lasso_ballot(
@@ -203,6 +186,7 @@ def lasso_ballot(
     alpha : float, optional
         See `votes`.
     penalise_intercept : bool
+        Whether a column of ones stands behind the columns; else these and the target are centred.
     features : Features, optional
         By default every column is one.
     """
@@ -210,8 +194,13 @@ def lasso_ballot(
         return []
     with np.errstate(all="ignore"):
         features = plain_features(X.shape[1]) if features is None else features
-        block = in_block(X, y, penalise_intercept)
-        return votes(*block, features, k=k, m=y.size, alpha=alpha)
+        columns, of_target = X.astype(np.float64), y[:, None]
+        if penalise_intercept:
+            table, x_unit = with_largest_one(np.hstack([columns, np.ones((y.size, 1))]))
+            target, y_unit = with_largest_one(of_target)
+        else:
+            (table, x_unit), (target, y_unit) = centred(columns), centred(of_target)
+        return votes(table, x_unit, target[:, 0], y_unit, features, k=k, m=y.size, alpha=alpha)
 
 
 def votes(
@@ -244,22 +233,6 @@ def votes(
         if segment.penalties[1] <= scaled:
             break
     return largest(lengths, k)
-
-
-def in_block(
-    X: FloatArray, y: FloatArray, penalise_intercept: bool = False
-) -> tuple[FloatArray, np.float64, FloatArray, np.float64]:
-    """Centre the columns and the target of a block, and return the units of both.
-
-    Centred, or with a column of ones behind them.
-    """
-    columns, of_target = X.astype(np.float64), y[:, None]
-    if penalise_intercept:
-        table, x_unit = with_largest_one(np.hstack([columns, np.ones((y.size, 1))]))
-        target, y_unit = with_largest_one(of_target)
-    else:
-        (table, x_unit), (target, y_unit) = centred(columns), centred(of_target)
-    return table, x_unit, target[:, 0], y_unit
 
 
 def lengths_of(coefficients: FloatArray, features: Features) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import version
@@ -95,7 +96,9 @@ class SearchSelector(ProblemSelector):
         """See `PrivateSelector`."""
         problem = self.problem(problem)
         moved = problem.sensitivity(n) * (1.0 + self.proven_tolerance)
-        return of_values(problem, n, self.epsilon, moved, "2(Δ + τ)/ε")
+        surprise = math.log(problem.number_of_supports)
+        formula = "2(Δ + τ)/ε · ln C(p, s)"
+        return of_values(problem, n, self.epsilon, 2.0 * moved / self.epsilon, formula, surprise)
 
 
 @estimator

@@ -107,15 +107,9 @@ def exact_lengths(
         ]
     squares, ends = [value * value for value in products], pairwise(starts.tolist())
     lengths = [math.isqrt(math.floor(sum(squares[i:j]))) // (rows or 1) for i, j in ends]
-    return _doubles(np.array(lengths, dtype=np.int64))
-
-
-def _doubles(units: IntArray) -> FloatArray:
-    """Convert lengths in units of GRID² to doubles, rounded down.
-
-    Where one has more digits than a double its last ten bits are cut: what is larger is on a
-    coarser grid, of which Δ is a multiple, and so the cut adds nothing to a sensitivity.
-    """
+    units = np.array(lengths, dtype=np.int64)
+    # Where one has more digits than a double its last ten bits are cut: what is larger is on a
+    # coarser grid, of which Δ is a multiple, and so the cut adds nothing to a sensitivity.
     return np.where(units < 1 << 53, units, units >> 10 << 10) * GRID**2
 
 
