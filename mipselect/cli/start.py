@@ -49,6 +49,7 @@ def signals_handled(*, ends_process: bool = False) -> Iterator[None]:
     ends_process : bool
         Whether the process ends with the command: then signals do nothing behind the block.
     """
+    RECEIVED[:] = [signal.SIGINT]
     if threading.current_thread() is threading.main_thread():
         for number in WORDS:
             # None is a handler that was not installed by Python.
