@@ -276,16 +276,11 @@ class ListedFeatures:
         """Columns of the features, in `order`."""
         return tuple(self.width(j) for j in self.order)
 
-    def supports(self) -> Iterator[tuple[int, ...]]:
-        """Yield all supports in the order of their scores, each sorted."""
-        for chosen in combinations(self.order, self.support_size):
-            yield tuple(sorted(chosen))
-
     def lexicographic(self) -> IntArray:
-        """Return the places in `supports` of the supports in lexicographic order, shape (N,)."""
+        """Return the places in `order` of the supports in lexicographic order, shape (N,)."""
         total = math.comb(self.count, self.support_size)
         listed = np.fromiter(
-            (j for support in self.supports() for j in support),
+            (j for chosen in combinations(self.order, self.support_size) for j in sorted(chosen)),
             dtype=np.intp,
             count=total * self.support_size,
         ).reshape(total, self.support_size)

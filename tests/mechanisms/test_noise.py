@@ -20,7 +20,7 @@ from mipselect.mechanisms import (
     RandomStopping,
     SampleAggregate,
 )
-from mipselect.mechanisms.noise import opendp_draws
+from mipselect.mechanisms.noise import noise as noises
 from mipselect.mechanisms.noise.noise import NOISES, log_exponentials
 from mipselect.mechanisms.scores.sample_aggregate import COUNT_SHARE, vote_epsilon
 from mipselect.privacy.decimals import exact
@@ -171,14 +171,17 @@ def fitted(model: Any) -> Callable[[Any], Any]:
 
 
 DRAWS: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "random stopping": ("laplace", RandomStopping(SCORES, [1.0] * 4, 1.0).sample),
-    "number of rows": ("laplace", SampleAggregate(TABLE, TARGET, 1, 1.0, ballot=votes).sample),
+    "random stopping": ("opendp_laplace", RandomStopping(SCORES, [1.0] * 4, 1.0).sample),
+    "number of rows": (
+        "opendp_laplace",
+        SampleAggregate(TABLE, TARGET, 1, 1.0, ballot=votes).sample,
+    ),
     "rows of models": (
-        "laplace",
+        "opendp_laplace",
         fitted(TukeyRegressor(epsilon=2.0, delta=1e-3, relation="add-remove")),
     ),
-    "sums": ("gaussian", fitted(AdaSSPRegressor(**OPTIONS))),
-    "sums and gradients": ("gaussian", fitted(BoostedAdaSSPRegressor(**OPTIONS))),
+    "sums": ("opendp_gaussian", fitted(AdaSSPRegressor(**OPTIONS))),
+    "sums and gradients": ("opendp_gaussian", fitted(BoostedAdaSSPRegressor(**OPTIONS))),
 }
 
 
@@ -186,8 +189,8 @@ DRAWS: dict[str, tuple[str, Callable[[Any], Any]]] = {
 def test_only_private_draws_are_by_opendp(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     sampler, draw = DRAWS[name]
     calls = []
-    right = getattr(opendp_draws, sampler)
-    monkeypatch.setattr(opendp_draws, sampler, lambda *given: calls.append(1) or right(*given))
+    right = getattr(noises, sampler)
+    monkeypatch.setattr(noises, sampler, lambda *given: calls.append(1) or right(*given))
     draw(None)
     assert calls
     calls.clear()
@@ -209,11 +212,11 @@ def test_laplace_noise_is_for_the_printed_epsilon_too(
     epsilon: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spent = []
-    build = opendp_draws._within
+    build = noises._within
     monkeypatch.setattr(
-        opendp_draws, "_within", lambda *given: spent.append(Fraction(given[1])) or build(*given)
+        noises, "_within", lambda *given: spent.append(Fraction(given[1])) or build(*given)
     )
-    opendp_draws.laplace(1.0, epsilon, 1.0)
+    noises.opendp_laplace(1.0, epsilon, 1.0)
     assert spent[0] <= min(Fraction(epsilon), exact(epsilon))
 
 
@@ -225,8 +228,8 @@ def test_vetted_noise_is_never_too_small_and_never_beyond_double_precision() -> 
         def map(self, distance: float) -> float:
             return 2.0 * distance / self.scale * (1.0 + 1e-9)
 
-    measurement = opendp_draws._within(Measurement, 0.3, 0.7, 2.0 / 0.3)
+    measurement = noises._within(Measurement, 0.3, 0.7, 2.0 / 0.3)
     assert measurement.map(0.7) <= 0.3
     assert measurement.scale == pytest.approx(2 * 0.7 / 0.3, rel=1e-8)
     with pytest.raises(InvalidInput, match="beyond double precision"):
-        opendp_draws.laplace(0.0, 1e-300, 1e300)
+        noises.opendp_laplace(0.0, 1e-300, 1e300)

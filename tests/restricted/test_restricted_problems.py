@@ -12,7 +12,7 @@ import pytest
 from mipselect import Instance
 from mipselect.losses import HingeLoss, QuantileLoss
 from mipselect.losses.box_dual import BoxDualLoss
-from mipselect.restricted import box_dual, newton, one_more, open_rows
+from mipselect.restricted import box_dual, one_more, open_rows
 from mipselect.restricted.box_dual import ACCURACY, PreparedBoxDual, solve_by_clarabel
 from mipselect.restricted.certified import BoxDual, certified
 from mipselect.restricted.fenchel import FenchelLoss
@@ -180,12 +180,12 @@ def by_whichever(columns: np.ndarray, box: BoxDual, ridge: float) -> tuple[np.nd
     return solutions.coef, solutions.dual
 
 
-@pytest.mark.parametrize("solve", [newton.solve, by_whichever])
+@pytest.mark.parametrize("solve", [open_rows.solve_by_newton, by_whichever])
 @pytest.mark.parametrize("half", [0.001, 0.5, 2.0, 50.0])
 @pytest.mark.parametrize("softness", [0.3, 1.0, 20.0])
 def test_newton_ends_at_the_optimum(solve: Solve, half: float, softness: float) -> None:
     """With parabolas so narrow that the loss nearly has a kink it may need help."""
-    if solve is newton.solve and half * softness < 0.1:
+    if solve is open_rows.solve_by_newton and half * softness < 0.1:
         return
     for seed, (n, s) in enumerate([(5, 3), (40, 2), (300, 5), (2000, 4)]):
         columns, box, ridge = problems(seed, n, s, half, softness)
@@ -193,7 +193,7 @@ def test_newton_ends_at_the_optimum(solve: Solve, half: float, softness: float) 
         solved = certified(columns, box, ridge, coef, dual)
         assert np.all(np.linalg.norm(coef, axis=1) <= 1.0 + 1e-12)
         done = solved.gaps <= 1e-10 * solved.values + 1e-13 * float(np.abs(box.y).sum())
-        assert done.mean() > 0.8 if solve is newton.solve else done.all()
+        assert done.mean() > 0.8 if solve is open_rows.solve_by_newton else done.all()
 
 
 def test_a_step_that_rises_is_halved() -> None:
@@ -210,7 +210,9 @@ def test_a_step_that_rises_is_halved() -> None:
         prepared.radius * prepared.rows[np.array([[j, j + 1, j + 2, 0] for j in range(1, 40)])]
     )
     ridge = prepared.ridge * prepared.radius**2
-    found = certified(columns, prepared.box, ridge, *newton.solve(columns, prepared.box, ridge))
+    found = certified(
+        columns, prepared.box, ridge, *open_rows.solve_by_newton(columns, prepared.box, ridge)
+    )
     assert np.all(found.gaps <= 1e-10 * found.values)
 
 
@@ -296,6 +298,6 @@ def test_where_a_quadratic_overflows_the_start_is_returned() -> None:
     box = BoxDual(y, np.full(5, -1.0), np.full(5, 1.0), 1e-300)
     columns = 1e10 * np.random.default_rng(0).standard_normal((2, 2, 5))
     with np.errstate(all="ignore"):
-        coef, dual = newton.solve(columns, box, 1.0)
+        coef, dual = open_rows.solve_by_newton(columns, box, 1.0)
     assert not coef.any()
     assert np.isfinite(dual).all()

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import math
 import random
+import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +21,7 @@ from scipy.special import erfinv, ndtri
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-from mipselect.mechanisms.noise import opendp_draws
+from mipselect.privacy.decimals import exact
 
 LOG_2 = math.log(2.0)
 FAR = 40.0
@@ -287,7 +290,7 @@ def plus_laplace(
 ) -> float:
     """Add Laplace noise of scale Δ/ε to `value`: OpenDP's if `private`, else in doubles."""
     if private:
-        return opendp_draws.laplace(value, epsilon, sensitivity)
+        return opendp_laplace(value, epsilon, sensitivity)
     return value + sensitivity / epsilon * float(Laplace().largest(source, np.zeros(1))[0])
 
 
@@ -300,5 +303,54 @@ def plus_gaussian(
     to a double: no bit of the sum tells more than the continuous law does.
     """
     if private:
-        return opendp_draws.gaussian(values, deviation)
+        return opendp_gaussian(values, deviation)
     return values + deviation * standard_normals(source, values.size).reshape(values.shape)
+
+
+def opendp_laplace(value: float, epsilon: float, sensitivity: float) -> float:
+    """Draw value + Laplace noise of scale Δ/ε by `make_laplace`, Δ > 0.
+
+    ε is the smaller one of a double and the decimal that it is printed as.
+    """
+    dp = _opendp()
+    space = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)
+
+    def build(scale: float) -> Any:
+        return dp.m.make_laplace(*space, scale=scale)
+
+    spent = epsilon if Fraction(epsilon) <= exact(epsilon) else math.nextafter(epsilon, 0.0)
+    return float(_within(build, spent, sensitivity, 1.0 / spent)(value))
+
+
+def opendp_gaussian(values: FloatArray, deviation: float) -> FloatArray:
+    """Draw values + independent Gaussian noise of this deviation by `make_gaussian`.
+
+    Its sampler is exact; the caller computes the guarantee of the noise.
+    """
+    dp = _opendp()
+    space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.l2_distance(T=float)
+    noisy = dp.m.make_gaussian(*space, scale=deviation)(values.ravel().tolist())
+    return np.array(noisy, dtype=np.float64).reshape(values.shape)
+
+
+def _opendp() -> Any:
+    """Import OpenDP, which takes a while, when its samplers are first used."""
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    return dp
+
+
+def _within(build: Any, epsilon: float, sensitivity: float, per_unit: float) -> Any:
+    """Return build(scale), the scale rounded up until its privacy map stays within ε."""
+    for ulps in range(sys.float_info.mant_dig):
+        scale = per_unit * sensitivity * (1.0 + (2.0**ulps - 1.0) * sys.float_info.epsilon)
+        if not sys.float_info.min <= scale <= sys.float_info.max:
+            raise InvalidInput(
+                f"the noise for epsilon = {epsilon:g} and sensitivity = {sensitivity:g} has a "
+                f"scale of {scale:g}, which is beyond double precision"
+            )
+        measurement = build(scale)
+        if measurement.map(sensitivity) <= epsilon:
+            return measurement
+    raise AssertionError("OpenDP disagrees about the scale of the noise")
