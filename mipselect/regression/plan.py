@@ -292,7 +292,7 @@ class TablePlan(Plan):
                 "rows: give the selection no loss, bound or ridge, and a method that knows blocks"
             )
         of_classes = self.public.target.classes is not None
-        if self.classifies != of_classes:
+        if is_classifier(self.regressor) != of_classes:
             kind, need = ("two classes", "classifier") if of_classes else ("a number", "regressor")
             raise InvalidInput(
                 f"the target {self.public.target_name!r} is {kind}, for which a {need} is needed; "
@@ -314,11 +314,6 @@ class TablePlan(Plan):
         """Part of the table that a model on all fields would remember."""
         return ModelTable.of(self.question.schema, self.public, range(len(self.public.features)))
 
-    @property
-    def classifies(self) -> bool:
-        """True if the model predicts classes."""
-        return bool(is_classifier(self.regressor))
-
     def doubt(self, n: int | None) -> str:
         """Say why a model of few rows may be of little use, before a draw; "" for many.
 
@@ -332,7 +327,7 @@ class TablePlan(Plan):
             return ""
         if n * epsilon >= LEAST_OF_A_MODEL:
             return ""
-        constant = "the shares of the classes" if self.classifies else "the mean of the target"
+        constant = "the mean of the target" if self.classes is None else "the shares of the classes"
         rows = math.ceil(LEAST_OF_A_MODEL / epsilon)
         enough = math.ceil(100.0 * self.promise.epsilon * rows / n) / 100.0
         return (

@@ -93,7 +93,8 @@ def law(planned: TablePlan, rows: list[Row], grid: np.ndarray) -> dict[tuple[int
     target = planned.public.target_name
     asked = {"target": target, "never": ["y" if target == "ill" else "ill"]}
     # A selection by the hinge loss leaves nothing of rows without a class.
-    loss = "hinge" if planned.classifies and isinstance(planned.method, TopRSelector) else "squared"
+    of_classes = planned.classes is not None
+    loss = "hinge" if of_classes and isinstance(planned.method, TopRSelector) else "squared"
     table = pa.table(dict(zip(NAMES, zip(*rows, strict=True), strict=True)))
     instance = Instance.from_table(
         table, SCHEMA, support_size=1, intercept=False, loss=loss, **asked
