@@ -106,7 +106,8 @@ def test_native_and_highs_agree_at_p_1000(seed: int) -> None:
     tau = levels[0].tolerance * instance.sensitivity
     assert np.all(np.abs(levels[0].values - levels[1].values) <= tau)
     for first, second in (levels, levels[::-1]):
-        assert np.all(first.bounds <= second.values)
+        # The same support is evaluated alone or beside others, which rounds differently.
+        assert np.all(first.bounds <= second.values * (1.0 + 1e-9))
 
 
 def test_wide_data_stop_in_time_with_what_was_proven(monkeypatch: pytest.MonkeyPatch) -> None:
