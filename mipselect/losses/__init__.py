@@ -13,16 +13,13 @@ from mipselect.losses.quantile import QuantileLoss
 from mipselect.losses.squared import SquaredLoss
 from mipselect.restricted.prepared import CertifiedLoss, PreparedLoss, RestrictedFit
 
-WITHOUT_PARAMETER: dict[str, Callable[[], Loss]] = {
+BY_NAME: dict[str, Callable[..., Loss]] = {
     "squared": SquaredLoss,
     "hinge": HingeLoss,
     "huber": HuberLoss,
     "quantile": QuantileLoss,
 }
-WITH_PARAMETER: dict[str, Callable[[float], Loss]] = {
-    "huber": HuberLoss,
-    "quantile": QuantileLoss,
-}
+WITH_PARAMETER = {"huber", "quantile"}
 
 
 def checked_loss(loss: str | Loss) -> Loss:
@@ -37,9 +34,7 @@ def checked_loss(loss: str | Loss) -> Loss:
     if isinstance(loss, str):
         return loss_by_name(loss)
     if not isinstance(loss, Loss):
-        raise InvalidInput(
-            f"loss must be a name ({', '.join(WITHOUT_PARAMETER)}) or a Loss, got {loss!r}"
-        )
+        raise InvalidInput(f"loss must be a name ({', '.join(BY_NAME)}) or a Loss, got {loss!r}")
     return loss
 
 
@@ -60,16 +55,16 @@ def loss_by_name(name: str) -> Loss:
     (QuantileLoss(level=0.5), 'huber(2.0)')
     """
     word, number = word_and_number(name)
-    if word not in WITHOUT_PARAMETER:
+    if word not in BY_NAME:
         raise InvalidInput(
-            f"loss {name!r} is unknown; known: {', '.join(WITHOUT_PARAMETER)}; "
+            f"loss {name!r} is unknown; known: {', '.join(BY_NAME)}; "
             "a parameter is written huber(1.35), quantile(0.9)"
         )
     if number is None:
-        return WITHOUT_PARAMETER[word]()
+        return BY_NAME[word]()
     if word not in WITH_PARAMETER:
         raise InvalidInput(f"loss {name!r}: {word} has no parameter")
-    return WITH_PARAMETER[word](number)
+    return BY_NAME[word](number)
 
 
 __all__ = [

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import cached_property, partial, reduce
 from operator import iadd
 
@@ -15,9 +14,14 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.row_tops import streamed_row_tops
 
 FULL_GRAM_BYTES = 2**30
-"""Size of G in float64 with 11,585 columns."""
+"""A full G in float64 is kept only up to this size, that of 11,585 columns; and so is, before it, a
+copy of X."""
+
+KEPT_BYTES = 2**28
+"""Most bytes of columns kept where G is not; beyond it they are computed anew."""
 
 BLOCK_BYTES = 2**27
+"""Working memory for one block of columns."""
 
 CACHED_ENTRIES = 2**16
 """Number of entries that are picked from rows at once: what a cache holds."""
@@ -57,25 +61,6 @@ def _looked(starts: range) -> Iterator[int]:
         yield start
 
 
-@dataclass(frozen=True)
-class GramMemory:
-    """Bytes that `Gram` may take.
-
-    Attributes
-    ----------
-    full : int
-        A full G in float64 is kept only up to this size, and so is, before it, a copy of X.
-    kept : int
-        Most bytes of columns kept where G is not; beyond it they are computed anew.
-    block : int
-        Working memory for one block of columns.
-    """
-
-    full: int = FULL_GRAM_BYTES
-    kept: int = 2**28
-    block: int = BLOCK_BYTES
-
-
 def roundings_of_sum(n: int) -> int:
     """Count the most roundings that a term of `products` over n rows goes through."""
     together = _summed_at_once(n)
@@ -84,24 +69,24 @@ def roundings_of_sum(n: int) -> int:
     return together + min(blocks, ADDED_BLOCKS) + groups - 1
 
 
-def products(A: FloatArray, B: FloatArray, *, block_bytes: int = BLOCK_BYTES) -> FloatArray:
+def products(A: FloatArray, B: FloatArray) -> FloatArray:
     """Compute AᵀB in float64 from A of shape (n, k) and B of shape (n,) or (n, l), in blocks.
 
-    No panel of columns takes more than `block_bytes`, unless a single column does.
+    No panel of columns takes more than `BLOCK_BYTES`, unless a single column does.
     """
     right = B.reshape(len(B), -1)
     total = np.empty((A.shape[1], right.shape[1]))
-    width = _width(len(A), A.shape[1], block_bytes // (8 * (A.shape[1] + _summed_at_once(len(A)))))
+    width = _width(len(A), A.shape[1], BLOCK_BYTES // (8 * (A.shape[1] + _summed_at_once(len(A)))))
     for start in _looked(range(0, right.shape[1], width)):
         panel = slice(start, start + width)
         total[:, panel] = _summed(A, right[:, panel])
     return total.reshape(A.shape[1], *B.shape[1:])
 
 
-def products_of_pairs(A: FloatArray, *, block_bytes: int = BLOCK_BYTES) -> FloatArray:
+def products_of_pairs(A: FloatArray) -> FloatArray:
     """Compute AᵀA by the same blocks of rows and panels, the product of two columns once."""
     k = A.shape[1]
-    width = _width(len(A), k, block_bytes // (8 * max(k, _summed_at_once(len(A)))))
+    width = _width(len(A), k, BLOCK_BYTES // (8 * max(k, _summed_at_once(len(A)))))
     if k <= width:
         return _summed(A, A)
     total = np.empty((k, k))
@@ -164,18 +149,12 @@ class Gram:
     ----------
     X : ndarray of shape (n, p)
         Clipped data; it is read, never written.
-    memory : GramMemory
-
-    Attributes
-    ----------
-    memory : GramMemory
-        May be set; a G that is kept already stays.
     """
 
     _known_tops: tuple[IntArray, FloatArray] | None = None
 
-    def __init__(self, X: FloatArray, memory: GramMemory = GramMemory()) -> None:
-        self._X, self.memory = X, memory
+    def __init__(self, X: FloatArray) -> None:
+        self._X = X
         self.p = int(X.shape[1])
         self._full: FloatArray | None = None
         self._columns: dict[int, FloatArray] = {}
@@ -197,7 +176,7 @@ class Gram:
     @property
     def fits(self) -> bool:
         """True if the full matrix is small enough to be kept."""
-        return 8 * self.p**2 <= self.memory.full
+        return 8 * self.p**2 <= FULL_GRAM_BYTES
 
     @property
     def held(self) -> bool:
@@ -209,7 +188,7 @@ class Gram:
         if self._full is None:
             self._columns.clear()
             self._converted = None
-            self._full = products_of_pairs(self._X, block_bytes=self.memory.block)
+            self._full = products_of_pairs(self._X)
         return self._full
 
     def columns(self, indices: IntArray) -> FloatArray:
@@ -218,7 +197,7 @@ class Gram:
         if self._worth_holding(self._work_of_columns(len(missing))):
             return np.asarray(self.full()[indices].T)
         if missing:
-            if 8 * self.p * (len(self._columns) + len(missing)) > self.memory.kept:
+            if 8 * self.p * (len(self._columns) + len(missing)) > KEPT_BYTES:
                 self._columns.clear()
                 missing = [int(j) for j in indices]
             fresh = self.product(self._numbers[:, missing])
@@ -301,7 +280,7 @@ class Gram:
         k = len(indices)
         if self._worth_holding(0.5 * k**2 + 2 * MOVED * k):
             return np.asarray(self.full()[np.ix_(indices, indices)])
-        return products_of_pairs(self._numbers[:, indices], block_bytes=self.memory.block)
+        return products_of_pairs(self._numbers[:, indices])
 
     def rectangle(self, rows: IntArray, columns: IntArray) -> FloatArray:
         """Return G[rows][:, columns], shape (k, l): of whole columns, where this is less work."""
@@ -311,7 +290,7 @@ class Gram:
         if self._worth_holding(work):
             return picked(self.full(), rows, columns)
         left, right = self._numbers[:, rows], self._numbers[:, columns]
-        return products(left, right, block_bytes=self.memory.block)
+        return products(left, right)
 
     def _missing(self, indices: IntArray) -> list[int]:
         """List the columns that are not kept; none where all of G is."""
@@ -339,7 +318,7 @@ class Gram:
     def _numbers(self) -> FloatArray:
         """X in float64, converted once, if G may be as large; X itself if not."""
         if self._converted is None:
-            small = 8 * self._X.size <= self.memory.full
+            small = 8 * self._X.size <= FULL_GRAM_BYTES
             self._converted = self._X.astype(np.float64, copy=False) if small else self._X
         return self._converted
 
@@ -351,7 +330,7 @@ class Gram:
         if self._worth_holding(m * w * (w + 2 * MOVED)):
             return np.asarray(self.full()[indices[:, :, None], indices[:, None, :]])
         found = np.empty((m, w, w))
-        height = max(1, self.memory.block // (8 * w * _summed_at_once(len(self._X))))
+        height = max(1, BLOCK_BYTES // (8 * w * _summed_at_once(len(self._X))))
         for start in range(0, m, height):
             some = indices[start : start + height]
             found[start : start + height] = _added_up(len(self._X), partial(self._pairs, some))
@@ -365,7 +344,7 @@ class Gram:
 
     def product(self, V: FloatArray) -> FloatArray:
         """Compute XᵀV in float64, shape (p,) or (p, k)."""
-        return products(self._numbers, V, block_bytes=self.memory.block)
+        return products(self._numbers, V)
 
 
 def picked(matrix: FloatArray, rows: IntArray, columns: IntArray) -> FloatArray:
@@ -387,8 +366,7 @@ class KnownGram(Gram):
     """
 
     def __init__(self, matrix: FloatArray) -> None:
-        self.p, self.memory = len(matrix), GramMemory()
-        self._full = matrix
+        self.p, self._full = len(matrix), matrix
 
     @property
     def rows(self) -> None:

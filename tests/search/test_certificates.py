@@ -266,17 +266,18 @@ def test_sums_over_rows_lose_no_more_than_is_counted(dtype: type, n: int) -> Non
         assert abs(Fraction(float(got)) - exact) <= allowed
 
 
-def test_products_do_not_depend_on_panels() -> None:
+def test_products_do_not_depend_on_panels(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(2)
     n = 2 * SUMMED_ROWS + 2
     A, B = rng.standard_normal((n, 3)), rng.standard_normal((n, 7))
     two_columns = 8 * (3 + SUMMED_ROWS) * 2
-    assert np.allclose(products(A, B, block_bytes=two_columns), A.T @ B, rtol=1e-13, atol=1e-11)
-    assert products(A, B[:, :0], block_bytes=two_columns).shape == (3, 0)
-    pairs = products_of_pairs(B, block_bytes=two_columns)
+    monkeypatch.setattr("mipselect.restricted.gram.BLOCK_BYTES", two_columns)
+    assert np.allclose(products(A, B), A.T @ B, rtol=1e-13, atol=1e-11)
+    assert products(A, B[:, :0]).shape == (3, 0)
+    pairs = products_of_pairs(B)
     assert np.allclose(pairs, B.T @ B, rtol=1e-13, atol=1e-11)
     assert np.array_equal(pairs, pairs.T)
-    assert products_of_pairs(B[:, :0], block_bytes=two_columns).shape == (0, 0)
+    assert products_of_pairs(B[:, :0]).shape == (0, 0)
 
 
 def test_what_is_paid_for_the_tolerance_is_next_to_nothing() -> None:

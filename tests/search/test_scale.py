@@ -15,7 +15,7 @@ from mipselect.errors import InvalidInput, NotCertified
 from mipselect.mechanisms import ExponentialMechanism
 from mipselect.restricted import gram as gram_module
 from mipselect.restricted import row_tops
-from mipselect.restricted.gram import Gram, GramMemory, KnownGram, roundings_of_sum
+from mipselect.restricted.gram import Gram, KnownGram, roundings_of_sum
 from mipselect.restricted.squared import EPS, PreparedSquared
 from mipselect.search.least_squares.node import definite_multiplier, squared_node
 from mipselect.search.pool import SupportPool
@@ -27,12 +27,6 @@ from tests.support.searches import check_search, levels_by, search_by, supports_
 from tests.support.soft_draws import by_cells
 
 
-def holding(instance: Instance, memory: GramMemory) -> Instance:
-    """Limit the memory of an instance's Gram matrix; return the instance."""
-    instance.prepared.gram.memory = memory
-    return instance
-
-
 @pytest.mark.parametrize("solver", ["native", "highs"])
 @pytest.mark.parametrize("seed", range(0, 80, 10))
 def test_exact_without_holding_the_gram_matrix(
@@ -41,9 +35,11 @@ def test_exact_without_holding_the_gram_matrix(
     """Lazily computed columns, dropped again and again, and every kind of bound on row sums."""
     narrow = partial(row_tops.streamed_row_tops, width=3)
     monkeypatch.setattr(gram_module, "streamed_row_tops", narrow)
+    for name, size in {"FULL_GRAM_BYTES": 0, "KEPT_BYTES": 500, "BLOCK_BYTES": 400}.items():
+        monkeypatch.setattr(gram_module, name, size)
     for k in range(10):
         screening = Screening(dense=3 * (k % 3), tops_columns=100 * (k % 2))
-        instance = holding(random_instance(seed + k), GramMemory(full=0, kept=500, block=400))
+        instance = random_instance(seed + k)
         assert not instance.prepared.gram.fits
         check_search(instance, solver, 0.05, screening=screening)
 
@@ -75,17 +71,17 @@ def test_streamed_row_tops_are_upper_bounds(dtype: type, height: int) -> None:
 
 
 @pytest.mark.parametrize("fits", [True, False])
-def test_float32_data_give_what_their_float64_copy_gives(fits: bool) -> None:
+def test_float32_data_give_what_their_float64_copy_gives(
+    fits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Products are formed in float64, so the bounds hold for the data as they are stored."""
-    memory = GramMemory(full=2**30 if fits else 0)
+    monkeypatch.setattr(gram_module, "FULL_GRAM_BYTES", 2**30 if fits else 0)
     X, y = correlated_gaussian(300, 40, rho=0.3, snr=2.0, support_size=3, seed=3)
     single = X.astype(np.float32)
     public = {
         "support_size": 3, "x_bound": 0.5, "y_bound": 0.5, "coef_bound": 1.1, "ridge": 9.0
     }  # fmt: skip
-    narrow, wide = (
-        holding(Instance(X, y, **public), memory) for X in (single, single.astype(np.float64))
-    )
+    narrow, wide = (Instance(X, y, **public) for X in (single, single.astype(np.float64)))
     assert narrow.X.dtype == np.float32
     one, two = top_supports(narrow), top_supports(wide)
     assert np.array_equal(one.supports, two.supports)
@@ -116,7 +112,7 @@ def test_wide_data_stop_in_time_with_what_was_proven(monkeypatch: pytest.MonkeyP
     X = rng.standard_normal((100, 8_000), dtype=np.float32)
     y = X[:, :4] @ np.full(4, 0.5) + rng.standard_normal(100)
     instance = Instance(X, y, support_size=4, x_bound=0.5, y_bound=0.5, coef_bound=1.0, ridge=5.0)
-    holding(instance, GramMemory(full=0))
+    monkeypatch.setattr(gram_module, "FULL_GRAM_BYTES", 0)
     formed = [0]
     for owner, name in ((Gram, "product"), (Gram, "block"), (row_tops, "_products")):
         original = getattr(owner, name)
