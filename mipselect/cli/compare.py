@@ -146,7 +146,7 @@ def compare(arguments: CompareArguments) -> None:
 
 def _solvers(named: str) -> list[str]:
     """Return the solvers that are named; raise `InvalidInput` for one that is not there."""
-    from mipselect.backends.discovery import available_solvers
+    from mipselect.backends import available_solvers
 
     usable = available_solvers()
     solvers = list(usable if named == ALL else dict.fromkeys(named.split(",")))

@@ -67,7 +67,7 @@ def _in_short(described: Description) -> dict[str, Any]:
 @command
 def solvers(arguments: ListingArguments) -> None:
     """List the back ends that are installed, and whether they can be used here."""
-    from mipselect.backends.discovery import known_solvers
+    from mipselect.backends import known_solvers
 
     known = known_solvers().values()
 

@@ -107,7 +107,7 @@ class SupportDrawOptions:
 
 def check_solver(name: str) -> None:
     """Raise `InvalidInput` for a solver that cannot be used here."""
-    from mipselect.backends.discovery import NATIVE, solver_by_name
+    from mipselect.backends import NATIVE, solver_by_name
 
     if name not in (AUTO, NATIVE):
         with about("--solver"):

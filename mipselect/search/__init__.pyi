@@ -1,7 +1,7 @@
 """Names of the package and their modules: for types, and for `mipselect.lookup`."""
 
-from mipselect.backends.discovery import available_solvers as available_solvers
-from mipselect.backends.discovery import known_solvers as known_solvers
+from mipselect.backends import available_solvers as available_solvers
+from mipselect.backends import known_solvers as known_solvers
 from mipselect.backends.protocols import SolverStatus as SolverStatus
 from mipselect.search.levels import mistake_levels as mistake_levels
 from mipselect.search.options import DEFAULT_TOLERANCE as DEFAULT_TOLERANCE

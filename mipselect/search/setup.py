@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, TypeVar
 
-from mipselect.backends.discovery import NATIVE, usable_solver
+from mipselect.backends import NATIVE, usable_solver
 from mipselect.errors import InvalidInput
 from mipselect.problem.instance import Instance
 from mipselect.problem.scores import R2

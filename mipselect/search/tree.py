@@ -15,7 +15,7 @@ from typing import Generic, Protocol, Self, TypeVar
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.backends.discovery import NATIVE
+from mipselect.backends import NATIVE
 from mipselect.search.accounts import StrategyAccount
 from mipselect.search.collectors import Collector
 from mipselect.search.node import Node

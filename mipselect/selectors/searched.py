@@ -8,7 +8,7 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import Any, Literal, Self
 
-from mipselect.backends.discovery import NATIVE, solver_by_name
+from mipselect.backends import NATIVE, solver_by_name
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.supports.base import (
     both_relations,

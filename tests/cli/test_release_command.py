@@ -14,7 +14,7 @@ import pytest
 from pyarrow import parquet
 
 from mipselect import Ledger, errors
-from mipselect.backends.discovery import solver_by_name
+from mipselect.backends import solver_by_name
 from mipselect.cli.options import parse_sizes
 from mipselect.cli.output import SENSITIVE
 from mipselect.problem.stored import load_instance

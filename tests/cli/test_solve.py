@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mipselect import Instance, errors, load_instance, search, top_supports
-from mipselect.backends import discovery as backends
+from mipselect import Instance, backends, errors, load_instance, search, top_supports
 from mipselect.cli.compare import FoundBySolver, contradictions
 from mipselect.search import MistakeLevels, mistake_levels
 from mipselect.tables.moments import Moments

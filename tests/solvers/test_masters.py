@@ -9,8 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from mipselect.backends.discovery import solver_by_name
-from mipselect.backends.protocols import MipStatus
+from mipselect.backends import MipStatus, solver_by_name
 from mipselect.errors import SolverFailure
 from mipselect.problem.instance import Instance
 from mipselect.problem.stored import load_instance

@@ -15,8 +15,7 @@ import pyomo.environ as pyo
 import pytest
 
 from mipselect import available_solvers, load_instance, mistake_levels
-from mipselect.backends.discovery import known_solvers, solver_by_name
-from mipselect.backends.protocols import MipStatus
+from mipselect.backends import MipStatus, known_solvers, solver_by_name
 from mipselect.errors import UnknownSolver
 from mipselect_solvers import gurobi, pyomo_models, scip
 from tests.support.scripted_solvers import back_ends
@@ -53,7 +52,7 @@ def test_standard_output_belongs_to_the_caller(name: str, threads: int | None) -
     """In a process of its own: HiGHS greets once a process."""
     printed = python(
         "import numpy as np\n"
-        "from mipselect.backends.discovery import solver_by_name\n"
+        "from mipselect.backends import solver_by_name\n"
         f"master = solver_by_name({name!r}, threads={threads}).master(4, 2)\n"
         "master.add_row(np.array([1.0, 2.0, 3.0, 4.0, -1.0]), -np.inf, 0.0)\n"
         "assert master.run(cutoff=np.inf, time_limit=60.0).chosen is not None"
@@ -171,7 +170,7 @@ def test_an_executable_that_breaks_is_a_failure(name: str, executable: str, tmp_
     broken.chmod(0o755)
     out = python(
         "import math, numpy\n"
-        "from mipselect.backends.discovery import solver_by_name\n"
+        "from mipselect.backends import solver_by_name\n"
         f"master = solver_by_name('{name}').master(4, 2)\n"
         "master.add_cut(0.0, numpy.ones(4))\n"
         "print(master.solve(cutoff=math.inf, time_limit=5.0).status.value)",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mipselect.backends.discovery import NATIVE, known_solvers, solver_by_name
+from mipselect.backends import NATIVE, known_solvers, solver_by_name
 from mipselect.backends.protocols import Master, MasterSolution, MipStatus, SolverStatus
 from mipselect.problem.instance import Instance
 from tests.support.wants import wants
