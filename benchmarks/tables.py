@@ -337,19 +337,3 @@ def real_tables(
     for epsilon, law in METHODS[method](some, 0, EPSILONS).items():
         named = {"rows": rows, "method": method, "table": table, "epsilon": epsilon}
         yield {**named, "ways": [float(law @ ways)]}
-
-
-@benchmark(
-    {"table": ("bike_sharing_hour", "winequality_white"), "method": ("default", "loss")},
-    quick={"table": ("winequality_white",), "method": ("default",)},
-    seeds="0 of partitions",
-)
-def wine_and_bikes(table: str, method: str, data: str | None = None) -> Iterator[Record]:
-    """How often each field is in a draw of `select` from two tables with careful schemas."""
-    asked = replace(table_named(data, table), size=4 if table == "bike_sharing_hour" else 3)
-    ways, supports = asked.ways(), asked.supports()
-    names = [encoder.field.name for encoder in asked.unscaled.features]
-    for epsilon, law in METHODS[method](asked, 0, (0.1, 0.5, 1.0, 2.0)).items():
-        drawn = {name: float(law @ (supports == j).any(axis=1)) for j, name in enumerate(names)}
-        named = {"table": table, "method": method, "epsilon": epsilon}
-        yield {**named, "way": float(law @ ways), **drawn}
