@@ -76,7 +76,7 @@ class Problems:
         )  # fmt: skip
 
 
-def solve(problems: Problems, iterations: int = ITERATIONS) -> tuple[FloatArray, FloatArray]:
+def solve(problems: Problems) -> tuple[FloatArray, FloatArray]:
     """Find nearly optimal β, shape (m, s), and α, shape (m, k), each near to its ball or box.
 
     A problem ends at its goal, at the last iteration or where rounding allows no further step:
@@ -85,7 +85,7 @@ def solve(problems: Problems, iterations: int = ITERATIONS) -> tuple[FloatArray,
     state = _start(problems)
     coef, dual = np.empty_like(state.beta), np.empty_like(state.dual)
     open_: IntArray = np.arange(len(coef))
-    for _ in range(iterations):
+    for _ in range(ITERATIONS):
         going = state.step(problems)
         if not going.all():
             ended = state.chosen(~going)

@@ -22,7 +22,7 @@ from mipselect.arrays import FloatArray
 from mipselect.errors import SolverFailure
 from mipselect.restricted.certified import BoxDual, Solutions, certified, predictions
 from mipselect.restricted.fenchel import EPS, PRECISION
-from mipselect.restricted.interior_point import ITERATIONS, Problems
+from mipselect.restricted.interior_point import Problems
 from mipselect.restricted.interior_point import solve as solve_by_interior_point
 from mipselect.restricted.normal_equations import solve_normal_equations
 
@@ -45,6 +45,7 @@ STRIDES = (1.0, 0.5, 0.25, 0.125)
 """Shares of the way to coefficients that are not good enough."""
 
 NEWTON_STEPS = 20
+"""Most points that Newton's method looks at."""
 
 Sides = NDArray[np.int8]
 """-1, 0 or 1 for every row of every problem: on the lower line, the parabola, the upper line."""
@@ -57,9 +58,7 @@ def solve(
     allowed_gap: float,
     *,
     start: FloatArray | None = None,
-    iterations: int = ITERATIONS,
     precision: float = PRECISION,
-    many_rows: int = MANY_ROWS,
 ) -> Solutions:
     """Solve m problems, each to the relative duality gap `precision` or the allowed one.
 
@@ -77,11 +76,7 @@ def solve(
         The largest gap that will do, where the relative one is larger.
     start : ndarray of shape (m, s), optional
         Coefficients that may be near the solutions.
-    iterations : int
-        Most steps of each method.
     precision : float
-    many_rows : int
-        Number of rows from which on most are closed where there is no start.
     """
     s, n = columns.shape[1:]
     batch = _Batch(columns, box, ridge, allowed_gap, precision)
@@ -91,17 +86,15 @@ def solve(
     if start is not None:
         batch.center = start.copy()
     if box.softness > 0.0:
-        batch.attempt(
-            lambda *_: solve_by_newton(columns, box, ridge, steps=iterations, start=start)
-        )
-    if n >= (many_rows if start is None else 2 * FEW_ROWS):
+        batch.attempt(lambda *_: solve_by_newton(columns, box, ridge, start=start))
+    if n >= (MANY_ROWS if start is None else 2 * FEW_ROWS):
         for share in OPEN_SHARES:
             size = max(int(share * n), FEW_ROWS, FEW_ENTRIES // max(1, batch.left))
             if 2 * size < n:
                 batch.attempt(partial(_by_open_rows, size=size))
     batch.attempt(_at_zero)
-    batch.attempt(lambda problems, _: solve_by_interior_point(problems, iterations))
-    batch.attempt(lambda problems, _: _in_principal_axes(problems, iterations))
+    batch.attempt(lambda problems, _: solve_by_interior_point(problems))
+    batch.attempt(_in_principal_axes)
     return batch.solutions
 
 
@@ -181,12 +174,12 @@ def _at_zero(problems: Problems, _: FloatArray) -> tuple[FloatArray, FloatArray]
     return np.zeros((m, s)), np.repeat(problems.box.best_dual(np.zeros(n))[None], m, axis=0)
 
 
-def _in_principal_axes(problems: Problems, iterations: int) -> tuple[FloatArray, FloatArray]:
+def _in_principal_axes(problems: Problems, _: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Solve with the ball turned so that columns are orthogonal: near copies lose nothing."""
     axes, lengths, directions = np.linalg.svd(problems.columns, full_matrices=False)
     columns = lengths[:, :, None] * directions
     turned = Problems.of(columns, problems.box, problems.ridge, problems.goal)
-    coef, dual = solve_by_interior_point(turned, iterations)
+    coef, dual = solve_by_interior_point(turned)
     return (axes @ coef[:, :, None])[:, :, 0], dual
 
 
@@ -229,12 +222,7 @@ def _by_open_rows(
 
 
 def solve_by_newton(
-    columns: FloatArray,
-    box: BoxDual,
-    ridge: float,
-    *,
-    steps: int = NEWTON_STEPS,
-    start: FloatArray | None = None,
+    columns: FloatArray, box: BoxDual, ridge: float, *, start: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray]:
     """Find nearly optimal β, shape (m, s), and α, shape (m, n), of m problems.
 
@@ -256,8 +244,6 @@ def solve_by_newton(
         A box of shape (n,), with softness q > 0.
     ridge : float
         κ ≥ 0.
-    steps : int
-        Most points that are looked at.
     start : ndarray of shape (m, s), optional
         Coefficients that put the rows on their first sides; without them all are on the parabola.
     """
@@ -268,7 +254,7 @@ def solve_by_newton(
     if start is not None:
         sides = _sides(box, (box.y - predictions(C, start)) / box.softness)
     trial = _minimum(C, box, ridge, sides)
-    for _ in range(steps):
+    for _ in range(NEWTON_STEPS):
         scaled = (box.y - predictions(C, trial)) / box.softness
         dual = np.clip(scaled, box.low, box.high)
         objective = box.softness * np.einsum("mn,mn->m", dual, scaled - 0.5 * dual)

@@ -18,7 +18,7 @@ from mipselect.losses import (
 from mipselect.problem.descriptions import read_description
 from mipselect.problem.instance import Instance
 from mipselect.problem.stored import StoredData, load_problem
-from mipselect.restricted import box_dual, open_rows
+from mipselect.restricted import box_dual, interior_point, open_rows
 from mipselect.restricted.box_dual import PreparedBoxDual
 from mipselect.restricted.fenchel import FenchelBounds
 from mipselect.restricted.open_rows import solve
@@ -31,6 +31,12 @@ from tests.support.designs import (
 )
 
 SEEDS = range(24)
+
+
+def stop_after(iterations: int, patch: pytest.MonkeyPatch) -> None:
+    """Stop all methods after so many steps."""
+    patch.setattr(interior_point, "ITERATIONS", iterations)
+    patch.setattr(open_rows, "NEWTON_STEPS", iterations)
 
 
 def small(y: object, loss: object = "hinge", **changes: object) -> Instance:
@@ -85,7 +91,9 @@ def test_bounds_of_any_duals_hold_everywhere_and_the_best_are_tight(loss: str, s
     columns = instance.coef_bound * np.ascontiguousarray(instance.X.T)[supports[:3]]
     ridge = instance.ridge * instance.coef_bound**2
     for iterations in (0, 1, 2, 4, 8):
-        unfinished = solve(columns, box, ridge, 1e-9, iterations=iterations)
+        with pytest.MonkeyPatch.context() as patch:
+            stop_after(iterations, patch)
+            unfinished = solve(columns, box, ridge, 1e-9)
         assert np.all(unfinished.lower <= unfinished.values * (1 + 1e-12))
         duals.append(unfinished.dual)
     bounds, sizes = (instance.n, instance.ridge, instance.coef_bound), map(len, duals)
@@ -250,9 +258,7 @@ def test_zero_columns_duplicates_and_separable_data(loss: str) -> None:
 
 
 def test_a_value_that_cannot_be_certified_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        box_dual, "solve", lambda *problem, **_: open_rows.solve(*problem, iterations=1)
-    )
+    stop_after(1, monkeypatch)
     instance = small([0.0, 1.0, 1.0, 0.5], "huber(0.2)")
     asked = []
 
