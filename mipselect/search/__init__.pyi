@@ -11,4 +11,3 @@ from mipselect.search.pool import StrategyEffort as StrategyEffort
 from mipselect.search.pool import SupportPool as SupportPool
 from mipselect.search.progress import Progress as Progress
 from mipselect.search.supports import top_supports as top_supports
-from mipselect.search.whole import whole_model as whole_model

@@ -10,10 +10,10 @@ import pyomo.environ as pyo
 import pytest
 
 from mipselect import available_solvers, whole_model
+from mipselect.backends.whole import FORMULATIONS
 from mipselect.errors import InvalidInput
 from mipselect.problem.instance import Instance
 from mipselect.problem.stored import load_instance
-from mipselect.search.whole import FORMULATIONS
 from tests.support.designs import all_supports, with_loss
 from tests.support.wants import wants
 

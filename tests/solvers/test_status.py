@@ -65,7 +65,7 @@ def test_optional_packages_are_imported_only_when_needed() -> None:
     python(
         "import sys, mipselect_solvers.gurobi, mipselect_solvers.scip\n"
         "import mipselect_solvers.pyomo_models\n"
-        "import mipselect.search.whole\n"
+        "import mipselect.backends.whole\n"
         "assert not {'gurobipy', 'pyscipopt', 'pyomo'} & set(sys.modules)"
     )
 
