@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 from rich.console import Console
 
+from mipselect.blocks.scores import LOSS
 from mipselect.cli.charging import Result, check_ledger, note_of_the_target, opened, relation_of
 from mipselect.cli.declared import refuse
 from mipselect.cli.fit import FitArguments
@@ -32,7 +33,6 @@ from mipselect.mechanisms.base import Mechanism
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.guarantee import amount
 from mipselect.problem.problem import Problem
-from mipselect.problem.scores import LOSS
 from mipselect.problem.stored import StoredData
 from mipselect.regression import (
     ModelRelease,

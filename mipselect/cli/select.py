@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mipselect.blocks.scores import LOSS
 from mipselect.cli.declared import command, group, option, options, refuse
 from mipselect.cli.options import SupportDrawOptions, option_named, stated
 from mipselect.cli.output import Delivery
@@ -23,7 +24,6 @@ from mipselect.cli.table_options import (
     TableOptions,
 )
 from mipselect.errors import InvalidInput, about
-from mipselect.problem.scores import LOSS
 from mipselect.validation import checked_integer
 
 if TYPE_CHECKING:  # --help imports none of them.

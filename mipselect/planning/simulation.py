@@ -17,9 +17,9 @@ from scipy.special import ndtr, ndtri
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.blocks.partitions import SEED_BITS
 from mipselect.blocks.r_squared import r_squared_seconds
+from mipselect.blocks.scores import BLOCKS, R2
 from mipselect.errors import InvalidInput
 from mipselect.problem.block_scores import BlockOptions, listed_features
-from mipselect.problem.scores import BLOCKS, R2
 from mipselect.search.progress import Deadline
 from mipselect.tables import PublicMap, TableSchema
 from mipselect.tables.encoders import Encoder, Indicators, Ranked, Scaled, Unscaled

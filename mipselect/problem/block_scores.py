@@ -32,6 +32,7 @@ from mipselect.blocks.r_squared import (
     settled_blocks,
     unwatched,
 )
+from mipselect.blocks.scores import BLOCKS, R2, require_together
 from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_target
 from mipselect.parameters import completed_by
@@ -39,7 +40,6 @@ from mipselect.problem.data import Rows, problem_with_rows
 from mipselect.problem.instance import Instance
 from mipselect.problem.layout import Always, Groups
 from mipselect.problem.problem import OfProblem, Problem
-from mipselect.problem.scores import BLOCKS, R2, require_together
 from mipselect.validation import checked_choice, checked_epsilon, set_fields
 
 UNWEIGHTED_R2 = (

@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray
 from mipselect.blocks.partitions import Blocks
+from mipselect.blocks.scores import BLOCKS, LOSS, SCORES, require_together
 from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_target, plain_array
 from mipselect.losses import CertifiedLoss, Loss, PreparedLoss, RestrictedFit
 from mipselect.problem.data import ClippedRows, ExactSums, Rows, leave_out, problem_with_rows
 from mipselect.problem.layout import Always, Groups, Layout
 from mipselect.problem.problem import OfProblem, Problem
-from mipselect.problem.scores import BLOCKS, LOSS, SCORES, require_together
 from mipselect.restricted.grouping import on_features
 from mipselect.validation import checked_choice, set_fields
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 
+from mipselect.blocks.scores import LOSS
 from mipselect.errors import InvalidInput, RelationMismatch
 from mipselect.losses.classes import Classes
 from mipselect.mechanisms.base import Mechanism, Support
@@ -21,7 +22,6 @@ from mipselect.problem.block_scores import BlockOptions, BlockScores
 from mipselect.problem.data import ClippedRows
 from mipselect.problem.instance import Instance
 from mipselect.problem.layout import Layout
-from mipselect.problem.scores import LOSS
 from mipselect.regression.base import PrivateLinearModel
 from mipselect.regression.ranges import (
     OF_TARGET,

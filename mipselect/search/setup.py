@@ -9,9 +9,9 @@ from itertools import accumulate
 from typing import Any, TypeVar
 
 from mipselect.backends import NATIVE, usable_solver
+from mipselect.blocks.scores import R2
 from mipselect.errors import InvalidInput
 from mipselect.problem.instance import Instance
-from mipselect.problem.scores import R2
 from mipselect.restricted.fenchel import FenchelLoss
 from mipselect.restricted.gram import looking
 from mipselect.restricted.squared import PreparedSquared

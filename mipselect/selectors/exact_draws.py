@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mipselect.blocks.scores import LOSS
 from mipselect.mechanisms.supports.base import both_relations, one_direction
 from mipselect.mechanisms.supports.exact import ExactDraws
 from mipselect.mechanisms.supports.exponential import ExponentialMechanism
@@ -20,7 +21,6 @@ from mipselect.privacy.guarantee import Guarantee
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
-from mipselect.problem.scores import LOSS
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.base import ChanceLevel
 from mipselect.selectors.problem import ProblemSelector, of_few_rows, of_values

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.blocks.partitions import MOST_PARTITIONS, MOST_ROWS_OF_A_BLOCK, SEED_BITS
+from mipselect.blocks.scores import BLOCKS, LOSS, R2, SCALES, SCORES, require_together
 from mipselect.errors import InvalidInput
 from mipselect.estimators import feature_bounds, target_bound
 from mipselect.losses import Loss, checked_loss
@@ -30,7 +31,6 @@ from mipselect.problem.block_scores import BlockOptions, BlockScores
 from mipselect.problem.data import Rows
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
-from mipselect.problem.scores import BLOCKS, LOSS, R2, SCALES, SCORES, require_together
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.base import ChanceLevel, PrivateSelector
 from mipselect.validation import checked_choice, checked_epsilon, checked_integer

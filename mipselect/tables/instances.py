@@ -18,6 +18,7 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.blocks.grid import MOST_ROWS
 from mipselect.blocks.normalised import factors_of_blocks, normalised, signs_of_pairs
 from mipselect.blocks.r_squared import cores
+from mipselect.blocks.scores import R2
 from mipselect.errors import InvalidInput
 from mipselect.losses import Loss, SquaredLoss, checked_loss
 from mipselect.losses.base import wants_classes
@@ -26,7 +27,6 @@ from mipselect.problem.data import ClippedRows, ExactSums, leave_out
 from mipselect.problem.instance import Instance
 from mipselect.problem.layout import Always, Groups, Layout, laid_out
 from mipselect.problem.problem import Problem
-from mipselect.problem.scores import R2
 from mipselect.tables.mapping import known_rows, open_table, read_rows
 from mipselect.tables.moments import (
     MOST_THREADS,

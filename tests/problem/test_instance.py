@@ -12,11 +12,11 @@ import pandas as pd
 import pytest
 
 from mipselect import BlockScores, Instance
+from mipselect.blocks.scores import require_together
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms import ExponentialMechanism
 from mipselect.problem.block_scores import BlockOptions
 from mipselect.problem.data import ExactSums
-from mipselect.problem.scores import require_together
 from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import TableSchema
 from mipselect.tables.moments import Moments
