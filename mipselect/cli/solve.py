@@ -27,7 +27,7 @@ from mipselect.cli.output import (
     print_table,
 )
 from mipselect.cli.progress import Watch
-from mipselect.cli.table_options import TABLE_PANEL, DialectOptions, SourceOptions
+from mipselect.cli.table_options import MOMENTS_PANEL, DialectOptions, SourceOptions
 from mipselect.errors import InvalidInput, MipselectError, NotCertified, about
 from mipselect.privacy.public_fields import in_words, public_settings
 from mipselect.validation import checked_integer
@@ -80,7 +80,9 @@ class SolveArguments:
     )
     search: SearchArguments = group(SearchArguments)
     source: SourceOptions = group(SourceOptions)
-    target: str | None = option("--target", "Of a table: the column to predict.", panel=TABLE_PANEL)
+    target: str | None = option(
+        "--target", "Of a table: the column to predict.", panel=MOMENTS_PANEL
+    )
     dialect: DialectOptions = group(DialectOptions)
     show: int = option("--show", "Rows of the pool to print.", default=5)
     delivery: Delivery = group(Delivery)

@@ -179,9 +179,7 @@ class SchemaOptions:
     always: str | None = option(
         "--always", "Fields that are in whatever is chosen, such as age and sex.", metavar="A,B,..."
     )
-    never: str | None = option(
-        "--never", "Fields of the schema that are left out.", metavar="A,B,..."
-    )
+    never: str | None = option("--never", "Fields that are left out.", metavar="A,B,...")
     ranges: list[str] | None = option(
         "--range",
         "A public range in place of that of the schema; may be given several times.",
