@@ -60,12 +60,12 @@ class NearColumns:
         self._second = both[:, 1]
         self._starts = np.searchsorted(both[:, 0], np.arange(len(G) + 1))
         self._complete = True
-        self._sets = [self._with_entries(pairs)]
+        self._sets = [self._with_entries(np.ascontiguousarray(pairs.T))]
 
     def sets(self, q: int) -> ConnectedSets | None:
         """Find all connected sets of q features; None if they are too many, or too large."""
         while self._complete and len(self._sets) < q - 1:
-            larger = self._one_more(self._sets[-1].members.T)
+            larger = self._one_more(self._sets[-1].members)
             self._complete = larger is not None
             if larger is not None:
                 self._sets.append(self._with_entries(larger))
@@ -73,30 +73,29 @@ class NearColumns:
 
     def _one_more(self, members: IntArray) -> IntArray | None:
         """Find all connected sets with one more member, each once and sorted; None if too many."""
-        p, q = len(self._G), members.shape[1] + 1
+        p, q = len(self._G), len(members) + 1
         most = self._limits.entries * p // (q * (q - 1) // 2)
         degrees = np.diff(self._starts)
         # What is found is held before it is sorted, and most sets are found several times.
         if p**q >= 2**63 or int(degrees[members].sum()) > 2 * q * most:
             return None
         larger = []
-        for member in members.T:
+        for member in members:
             degree = degrees[member]
-            of = np.repeat(np.arange(len(members)), degree)
+            of = np.repeat(np.arange(members.shape[1]), degree)
             step = np.arange(len(of)) - np.repeat(np.cumsum(degree) - degree, degree)
             new = self._second[self._starts[member][of] + step]
-            fresh = (members[of] != new[:, None]).all(axis=1)
-            larger.append(np.column_stack([members[of[fresh]], new[fresh]]))
-        sets = np.sort(np.concatenate(larger), axis=1)
-        codes = np.unique(np.ravel_multi_index(tuple(sets.T), (p,) * q))
-        return None if len(codes) > most else np.stack(np.unravel_index(codes, (p,) * q), axis=1)
+            fresh = np.logical_and.reduce([other[of] != new for other in members])
+            larger.append(np.vstack([members[:, of[fresh]], new[fresh]]))
+        sets = np.sort(np.concatenate(larger, axis=1), axis=0)
+        # np.unique hashes, which takes twenty times as long as a sort.
+        codes = np.sort(np.ravel_multi_index(tuple(sets), (p,) * q))
+        codes = codes[np.diff(codes, prepend=-1) > 0]
+        return None if len(codes) > most else np.stack(np.unravel_index(codes, (p,) * q))
 
     def _with_entries(self, members: IntArray) -> ConnectedSets:
-        N, q = members.shape
-        entries = np.empty((q * (q - 1) // 2, N))
-        for pair, (a, b) in enumerate(combinations(range(q), 2)):
-            entries[pair] = self._G[members[:, a], members[:, b]]
-        return ConnectedSets(np.ascontiguousarray(members.T), entries)
+        pairs = combinations(members, 2)
+        return ConnectedSets(members, np.stack([self._G[one, other] for one, other in pairs]))
 
 
 @dataclass(frozen=True, eq=False)
