@@ -1,6 +1,5 @@
 """Names of the package and their modules: for types, and for `mipselect.lookup`."""
 
-from mipselect.backends.whole import whole_model as whole_model
 from mipselect.errors import MipselectError as MipselectError
 from mipselect.errors import NotCertified as NotCertified
 from mipselect.mechanisms import ExponentialMechanism as ExponentialMechanism
@@ -20,6 +19,7 @@ from mipselect.search import SupportPool as SupportPool
 from mipselect.search import available_solvers as available_solvers
 from mipselect.search import mistake_levels as mistake_levels
 from mipselect.search import top_supports as top_supports
+from mipselect.search import whole_model as whole_model
 from mipselect.tables.moments import Moments as Moments
 
 __version__: str

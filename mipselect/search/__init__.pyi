@@ -3,6 +3,7 @@
 from mipselect.backends import available_solvers as available_solvers
 from mipselect.backends import known_solvers as known_solvers
 from mipselect.backends.protocols import SolverStatus as SolverStatus
+from mipselect.backends.whole import whole_model as whole_model
 from mipselect.search.levels import mistake_levels as mistake_levels
 from mipselect.search.options import DEFAULT_TOLERANCE as DEFAULT_TOLERANCE
 from mipselect.search.pool import Effort as Effort
