@@ -294,8 +294,9 @@ def _refuse(
 
 
 def _require_finite(array: FloatArray, names: Names, what: str) -> None:
-    bad = np.argwhere(~np.isfinite(array))
-    if bad.size:
+    finite = np.isfinite(array)
+    if not finite.all():
+        bad = np.argwhere(~finite)
         first = float(array[tuple(bad[0])])
         more = f" ({len(bad)} such values in all)" if len(bad) > 1 else ""
         advice = MISSING if np.isnan(first) else ADVICE

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from mipselect import Guarantee, Ledger
 from mipselect.cli.commands import OWN
 
 pytestmark = pytest.mark.deep
@@ -76,8 +77,10 @@ def test_help_loads_nothing_that_takes_long(command: list[str]) -> None:
 
 def test_a_ledger_is_shown_with_its_database_alone(tmp_path: Path) -> None:
     file = str(tmp_path / "study.ledger")
-    for words in (["create", file, "--epsilon", "1"], ["show", file]):
-        assert heavy_after("ledger", *words) == {"sqlite3"}
+    assert heavy_after("ledger", "create", file, "--epsilon", "1") == {"sqlite3"}
+    for _ in range(2):
+        assert heavy_after("ledger", "show", file) == {"sqlite3"}
+        Ledger.open(file).spend(Guarantee(0.5))
 
 
 def test_solvers_are_listed_without_the_search() -> None:
