@@ -40,6 +40,10 @@ class StrategyAccount:
     settled : float
         Extents of nodes that need no dividing any more, or the share of their features that was
         dropped.
+    priced : float
+        So much of it has been valued.
+    value : float
+        That in multiplications, each at what others paid for a node then: later nodes are easier.
     asked : int
         Nodes of which it was asked whether a try may pay.
     extent : float
@@ -53,6 +57,8 @@ class StrategyAccount:
     seconds: float = 0.0
     cost: float = 0.0
     settled: float = 0.0
+    priced: float = 0.0
+    value: float = 0.0
     asked: int = 0
     extent: float = 0.0
     wins: Counter[int] = field(default_factory=Counter)
@@ -73,11 +79,11 @@ class Accounts:
     """Accounts by size of nodes and name, and the judge of what may not pay.
 
     Every second is booked once, on the strategy that was begun last. A strategy is worth a try at
-    nodes of a size as long as it cost no more there than others pay for what it settled, and for an
-    `Allowance` of nodes: a few, and a share of those that it was asked about. At a node that is
-    smaller than most it must have cost less in proportion, for a try costs as much there. One that
-    settled nothing yet is tried few times, too, for nodes near the root cost much; but as often as
-    one likes if all of its tries cost no more than that share.
+    nodes of a size as long as it cost no more there than others paid then for what it settled, and
+    for an `Allowance` of nodes: a few, and a share of those that it was asked about. At a node that
+    is smaller than most it must have cost less in proportion, for a try costs as much there. One
+    that settled nothing yet is tried few times, too, for nodes near the root cost much; but as
+    often as one likes if all of its tries cost no more than that share.
 
     So what it cost beyond what it settled is at most the cost of so many nodes by other means, and
     of one try, the one that passed this limit. One that settles nothing costs no more than that.
@@ -146,8 +152,10 @@ class Accounts:
         few = own.calls < allowance.first + allowance.tries * own.asked or own.settled > 0.0
         if price is None or not (few or own.cost <= allowance.share * own.extent * price):
             return few
+        own.value += (own.settled - own.priced) * price
+        own.priced = own.settled
         mean = own.extent / own.asked
-        return own.cost * mean <= (own.settled + allowed * mean) * price * min(extent, mean)
+        return own.cost * mean <= (own.value + allowed * mean * price) * min(extent, mean)
 
     def _price(self, name: str, size: int) -> float | None:
         """Return what other strategies cost for each node of this size, if they settled any."""

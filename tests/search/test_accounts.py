@@ -127,6 +127,17 @@ def test_what_settles_nothing_is_tried_few_times_or_costs_next_to_nothing() -> N
         assert tries == expected
 
 
+def test_what_was_settled_keeps_its_value_where_later_nodes_are_easier() -> None:
+    accounts = Accounts()
+    for _ in range(100):
+        try_once(accounts, "division", 1e7, 1.0)
+        assert accounts.worth(CLUSTERS, 3)
+        try_once(accounts, CLUSTERS, 6e6, 0.7)
+    for _ in range(10_000):
+        try_once(accounts, "division", 1e5, 1.0)
+    assert accounts.worth(CLUSTERS, 3)
+
+
 def test_a_comparison_is_no_cost_of_the_try_that_it_is_in() -> None:
     accounts = Accounts()
     with accounts.trying(CLUSTERS, 3):
