@@ -100,12 +100,10 @@ class Center:
         """λ + ν."""
         return self.problem.ridge + self.multiplier
 
-    def node(
-        self, base: IntArray, size: int, candidates: IntArray, multiplier: float
-    ) -> SquaredNode:
-        """Return the node of `size` candidates added to a base, with what is known of G."""
-        known, tuning = self.row_tops, self.tuning
-        return squared_node(self.problem, base, size, candidates, multiplier, known, tuning)
+    def node(self, base: IntArray, size: int, candidates: IntArray) -> SquaredNode:
+        """Return the node of `size` candidates added to a base, with the ν of Ŝ."""
+        given = self.problem, base, size, candidates, self.multiplier
+        return squared_node(*given, self.row_tops, self.tuning)
 
     def nodes(self, bases: IntArray, size: int) -> list[SquaredNode]:
         """Return the nodes of `size` candidates added to bases, shape (m, k), with the ν of Ŝ."""
@@ -405,7 +403,7 @@ def open_nodes(
         if family.number <= 1:
             if family.number:
                 base = np.sort(np.append(family.base, family.live[: family.size]))
-                node = center.node(base, level, center.candidates, center.multiplier)
+                node = center.node(base, level, center.candidates)
                 yield family.proven, waiting, node
             continue
         if tree.worth(Strategy.REMOVED_FAMILIES, level, family.number):
@@ -447,7 +445,7 @@ def node_of(center: Center, family: LevelFamily, level: int) -> tuple[SquaredNod
     """Make the node of a family, with budgets of what may stay and of candidates."""
     free = np.concatenate([family.live, center.candidates])
     staying, entering = np.split(np.arange(len(free)), [len(family.live)])
-    node = center.node(np.sort(family.base), family.size + level, free, center.multiplier)
+    node = center.node(np.sort(family.base), family.size + level, free)
     return node, [Budget(staying, family.size), Budget(entering, level)]
 
 
