@@ -6,11 +6,10 @@ long as NumPy, and most commands have no use for it.
 
 from __future__ import annotations
 
-import random
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Mapping
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,22 +25,48 @@ from mipselect.frames import (
 )
 from mipselect.parameters import Check, estimator, parameter, parameters_of
 from mipselect.privacy.ledger import Ledger, checked_ledger
-from mipselect.privacy.randomness import source_of
 from mipselect.validation import checked_feature_names, listed
 
+SCHEMA_READS_IT = (
+    "with a schema, which says what categories and ranges a table has (TableSchema.skeleton begins "
+    "one), SelectThenRegress.fit_table and Instance.from_table read the table as it is"
+)
 
-class ScikitEstimator:
-    """Parameters, tags and texts of an estimator, as scikit-learn asks for them.
+WEIGHTS = (
+    ": all rows count the same. Survey weights are a field of a schema, with a public maximum, for "
+    "SelectThenRegress.fit_table and Instance.from_table"
+)
+
+LEAVE_OUT = (
+    "where the target is missing the row may also be left out before: the guarantee is then about "
+    "the rows that are left, and their number counts as public"
+)
+
+
+@estimator
+class PrivateEstimator(ABC):
+    """An estimator whose `fit` draws something private about X and y and keeps it.
 
     Attributes
     ----------
+    guarantee_ : Guarantee
+        Guarantee of the draw.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only if X had names.
     """
 
-    n_features_in_: int
-    feature_names_in_: Any
+    ledger: Ledger | None = parameter(
+        "Ledger, optional",
+        "Pays for each fit.",
+        default=None,
+        check=checked_ledger,
+        last=True,
+    )
+
+    # Of an instance, where scikit-learn sets them, but no parameters.
+    n_features_in_: ClassVar[int]
+    feature_names_in_: ClassVar[Any]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name, and by ``name__inner`` those of estimators among them."""
@@ -103,47 +128,42 @@ class ScikitEstimator:
         drawn: str = estimator_html_repr(self)
         return drawn
 
+    def fit(self, X: ArrayLike, y: ArrayLike, **fit_params: Any) -> Self:
+        """Draw once.
 
-SCHEMA_READS_IT = (
-    "with a schema, which says what categories and ranges a table has (TableSchema.skeleton begins "
-    "one), SelectThenRegress.fit_table and Instance.from_table read the table as it is"
-)
+        Every call draws again and costs the whole guarantee again.
 
-WEIGHTS = (
-    ": all rows count the same. Survey weights are a field of a schema, with a public maximum, for "
-    "SelectThenRegress.fit_table and Instance.from_table"
-)
+        Parameters
+        ----------
+        X : array_like of shape (n, p)
+            One row per person. Dense, without missing values.
+        y : array_like of shape (n,)
+        **fit_params
+            There are none: `sample_weight` and others are refused.
 
-LEAVE_OUT = (
-    "where the target is missing the row may also be left out before: the guarantee is then about "
-    "the rows that are left, and their number counts as public"
-)
+        Returns
+        -------
+        self
 
-
-@estimator
-class PrivateEstimator(ScikitEstimator, ABC):
-    """An estimator whose `fit` releases something private about X and y.
-
-    Attributes
-    ----------
-    guarantee_ : Guarantee
-        Guarantee of the draw.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Only if X had names.
-    """
-
-    ledger: Ledger | None = parameter(
-        "Ledger, optional",
-        "Pays for each fit.",
-        default=None,
-        check=checked_ledger,
-        last=True,
-    )
+        Raises
+        ------
+        InvalidInput
+            If a parameter is missing or out of its range.
+        BudgetExceeded, RelationMismatch
+            From the ledger, before anything is drawn.
+        """
+        if fit_params:
+            raise InvalidInput(
+                f"{type(self).__name__}.fit takes X and y, not {listed(list(fit_params))}{WEIGHTS}"
+            )
+        self.check()
+        warn_of_the_target_among_columns(X, y)
+        self._fit(X, y)
+        return self
 
     @abstractmethod
-    def fit(self, X: ArrayLike, y: ArrayLike, **fit_params: Any) -> Self:
-        """Release something private about X and y; see the subclasses."""
+    def _fit(self, X: ArrayLike, y: ArrayLike) -> None:
+        """Charge the ledger, draw, and keep the release."""
 
     def check(self, named: Callable[[str], str] = str) -> Self:
         """Return the estimator; raise `InvalidInput` if a parameter is out of its range.
@@ -157,13 +177,6 @@ class PrivateEstimator(ScikitEstimator, ABC):
         for name, about in parameters_of(self).items():
             about.checked(kept[name] if name in kept else getattr(self, name), named(name))
         return self
-
-    def _refuse(self, fit_params: Mapping[str, Any]) -> None:
-        """Raise `InvalidInput` for what `fit` is given besides X and y, such as weights."""
-        if fit_params:
-            raise InvalidInput(
-                f"{type(self).__name__}.fit takes X and y, not {listed(list(fit_params))}{WEIGHTS}"
-            )
 
     def _public(self, *names: str) -> dict[str, Any]:
         """Return public assumptions by name; raise `InvalidInput` if one is missing."""
@@ -230,41 +243,6 @@ class PrivateDraw(PrivateEstimator):
         default=None,
         last=True,
     )
-
-    def fit(self, X: ArrayLike, y: ArrayLike, **fit_params: Any) -> Self:
-        """Draw once.
-
-        Every call draws again and costs the whole guarantee again.
-
-        Parameters
-        ----------
-        X : array_like of shape (n, p)
-            One row per person. Dense, without missing values.
-        y : array_like of shape (n,)
-        **fit_params
-            There are none: `sample_weight` and others are refused.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InvalidInput
-            If a parameter is missing or out of its range.
-        BudgetExceeded, RelationMismatch
-            From the ledger, before anything is drawn.
-        """
-        self._refuse(fit_params)
-        self.check()
-        warn_of_the_target_among_columns(X, y)
-        source, _ = source_of(self.random_state)
-        self._fit(X, y, source)
-        return self
-
-    @abstractmethod
-    def _fit(self, X: ArrayLike, y: ArrayLike, source: random.Random) -> None:
-        """Charge the ledger, draw with integers from `source`, and keep the release."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

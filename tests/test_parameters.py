@@ -20,7 +20,7 @@ from mipselect import (
 from mipselect.cli.declared import names_of
 from mipselect.cli.options import SearchArguments
 from mipselect.errors import InvalidInput
-from mipselect.estimators import ScikitEstimator
+from mipselect.estimators import PrivateEstimator
 from mipselect.parameters import entries_of, parameters_of
 from mipselect.regression import SelectThenRegress
 from mipselect.search.options import SearchOptions
@@ -32,7 +32,7 @@ SELECTORS = [getattr(selectors, name) for name in selectors.__all__]
 MODELS = [
     found
     for name in regression.__all__
-    if inspect.isclass(found := getattr(regression, name)) and issubclass(found, ScikitEstimator)
+    if inspect.isclass(found := getattr(regression, name)) and issubclass(found, PrivateEstimator)
 ]
 FITTED = {**all_selectors(1), **all_models(), **all_classifiers(), "selection": selection()}
 LONGEST = 96

@@ -23,7 +23,7 @@ from mipselect.losses.classes import Classes
 from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee, checked_relation
 from mipselect.privacy.ledger import paid
-from mipselect.privacy.randomness import generator
+from mipselect.privacy.randomness import source_of
 from mipselect.regression.evaluation import kept_apart_of_arrays
 from mipselect.regression.release import ModelRelease
 from mipselect.regression.rows import Drawn, ModelRows
@@ -262,8 +262,8 @@ class PrivateLinearModel(ReleasedModel, PrivateDraw):
         arrays = {name: np.asarray(value, dtype=object) for name, value in values.items()}
         return [name for name, array in arrays.items() if array.shape == (size,)]
 
-    def _fit(self, X: ArrayLike, y: ArrayLike, source: random.Random) -> None:
-        _, private = generator(source)
+    def _fit(self, X: ArrayLike, y: ArrayLike) -> None:
+        source, private = source_of(self.random_state)
         table, given = self._validated(X, y)
         target, size = self._encoded(given), table.shape[1]
         names = self._names()

@@ -13,7 +13,6 @@ from sklearn.base import ClassifierMixin, RegressorMixin, clone, is_classifier
 from sklearn.utils import ClassifierTags, _safe_indexing
 
 from mipselect.errors import InvalidInput, warn_of_little_use
-from mipselect.estimators import warn_of_the_target_among_columns
 from mipselect.losses import HingeLoss, checked_loss
 from mipselect.losses.classes import SIGNS
 from mipselect.mechanisms.base import Support
@@ -140,16 +139,10 @@ class SelectThenRegress(NumberPredictor):
         last=True,
     )
 
-    def fit(self, X: ArrayLike, y: ArrayLike, **fit_params: Any) -> Self:
-        """Charge the ledger once, draw the features, then the coefficients.
-
-        Takes and raises what `PrivateDraw.fit` does.
-        """
-        self._refuse(fit_params)
+    def _fit(self, X: ArrayLike, y: ArrayLike) -> None:
         if self.ranges != PUBLIC:
             raise InvalidInput("private ranges are of a table: fit_table draws them")
-        selector, regressor = self.check()._parts()
-        warn_of_the_target_among_columns(X, y)
+        selector, regressor = self._parts()
         sources, private = self._sources()
         table, given = self._validated(X, y)
         if getattr(regressor, "classes", None) is not None:
@@ -177,7 +170,6 @@ class SelectThenRegress(NumberPredictor):
 
         release = measuring(plan.draw(selection, model_of, self.ledger, sources, private=private))
         self._keep(release, plan.columns_of(release.support), size)
-        return self
 
     def _plan_of_arrays(self, selector: Any, regressor: Any, size: int) -> Plan:
         """Divide ε between the estimators, which are copies, for X of so many columns."""

@@ -169,9 +169,10 @@ class PrivateSelector(PrivateDraw):
     def _no_method(self) -> InvalidInput:
         return InvalidInput(f"{type(self).__name__} draws from X and y only")
 
-    def _fit(self, X: ArrayLike, y: ArrayLike, source: random.Random) -> None:
+    def _fit(self, X: ArrayLike, y: ArrayLike) -> None:
         from sklearn.utils.validation import _num_samples
 
+        source, _ = source_of(self.random_state)
         mechanism = self._silent_mechanism(X, y, source)
         public_size = self.ledger is None or self.ledger.relation == "replace-one"
         if public_size:

@@ -27,7 +27,6 @@ TOLERANCE = 1e-14
 ROUNDS = 10
 """So many changes per column are made at most; each lowers the sum of squares."""
 
-
 MOST_COLUMNS = 5_000
 """Up to so many columns XᵀX is formed once; beyond, the products of each support."""
 
