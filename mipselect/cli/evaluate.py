@@ -14,8 +14,8 @@ from mipselect.cli.options import PRIVACY_PANEL, ChargeOptions, stated
 from mipselect.cli.output import NOT_PRIVATE, Delivery, banner, check_output, heading, line
 from mipselect.cli.progress import Spinner
 from mipselect.cli.table_options import TABLE, SchemaOptions, TableArgument
+from mipselect.disk import read_json
 from mipselect.errors import about
-from mipselect.json_objects import read_json
 from mipselect.privacy.guarantee import ROW, Guarantee
 from mipselect.validation import checked_budget
 

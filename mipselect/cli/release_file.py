@@ -8,9 +8,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from mipselect.disk import small_content, text_of
+from mipselect.disk import faults, parsed, small_content, text_of
 from mipselect.errors import InvalidInput, MipselectError
-from mipselect.json_objects import faults, parsed
 from mipselect.privacy import Guarantee, Release
 from mipselect.privacy.guarantee import ROW
 from mipselect.privacy.public_fields import public_settings

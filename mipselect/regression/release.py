@@ -15,7 +15,6 @@ from mipselect import disk
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_matrix
-from mipselect.json_objects import faults, read_json
 from mipselect.losses.classes import Classes, checked_classes
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.release import Release
@@ -375,7 +374,7 @@ class ModelRelease(Release):
         InvalidInput
             Naming the file and what is wrong in it.
         """
-        return model_in(read_json(Path(path), LARGEST), str(path))
+        return model_in(disk.read_json(Path(path), LARGEST), str(path))
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> ModelRelease:
@@ -393,7 +392,7 @@ class ModelRelease(Release):
                 f"a stored model of version {shown(stored.get('version'))}; this package reads "
                 f"version {VERSION}"
             )
-        for fault in faults(stored, "mipselect.regression", SHAPE):
+        for fault in disk.faults(stored, "mipselect.regression", SHAPE):
             raise InvalidInput(f"not a stored model: {fault}")
         fields = {name: value for name, value in stored.items() if name not in FORMAT_KEYS}
         table, quality = fields.get("table"), fields.get("quality")

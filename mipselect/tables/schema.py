@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 
 from mipselect import disk
 from mipselect.errors import InvalidInput, about
-from mipselect.json_objects import faults, read_json
 from mipselect.parameters import completed_by
 from mipselect.tables import values
 from mipselect.tables.fields import (
@@ -385,7 +384,7 @@ class TableSchema:
             Naming the file, the place in it, and what would be right.
         """
         path = Path(path)
-        content = read_json(path, MOST_BYTES)
+        content = disk.read_json(path, MOST_BYTES)
         with about(str(path)):
             return cls.of(content)
 
@@ -398,7 +397,7 @@ class TableSchema:
             raise InvalidInput(
                 "this is a data package; write the schema of one of its resources to a file"
             )
-        for fault in faults(content, "mipselect.tables", "table_schema.json"):
+        for fault in disk.faults(content, "mipselect.tables", "table_schema.json"):
             raise InvalidInput(fault)
         _refuse_misspelt(content)
         missing = values_of(content.get("missingValues", [""]))

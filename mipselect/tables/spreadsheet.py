@@ -20,7 +20,6 @@ from typing import Any, Literal
 
 from mipselect import disk
 from mipselect.errors import InvalidInput, about
-from mipselect.json_objects import parsed
 from mipselect.tables.fields import NUMBERS, PROPOSED, ROLE
 from mipselect.tables.parts import SAVE_AS_UTF8
 from mipselect.tables.schema import MOST_BYTES, PRIVACY_UNIT, TableSchema
@@ -340,7 +339,7 @@ def _cells_of(
 def _content_of(cells: Row) -> dict[str, Any]:
     """Return the JSON object of the cells of a row; raise `InvalidInput`, naming the column."""
     with about(f"column {OTHER}"):
-        content: Any = parsed(cells[OTHER], "the cell") if OTHER in cells else {}
+        content: Any = disk.parsed(cells[OTHER], "the cell") if OTHER in cells else {}
         if not isinstance(content, dict):
             raise InvalidInput(f"must be a JSON object, got {shown(cells[OTHER])}")
     kind = cells.get("type", content.get("type"))
