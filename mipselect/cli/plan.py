@@ -24,8 +24,8 @@ from mipselect.cli.output import (
 from mipselect.cli.progress import Spinner
 from mipselect.cli.start import say
 from mipselect.cli.table_options import SCHEMA, SchemaOptions
+from mipselect.documents.pictures import SUFFIXES, Picture, Series, drawn, require_matplotlib
 from mipselect.errors import InvalidInput
-from mipselect.pictures import SUFFIXES, Picture, Series, drawn, require_matplotlib
 from mipselect.quality.measures import LEVEL
 from mipselect.validation import (
     checked_share,

@@ -1,1 +1,1 @@
-"""Documents: Markdown whose every text is escaped, and HTML pages, which are that Markdown."""
+"""Documents: Markdown whose every text is escaped, HTML pages, which are that Markdown; figures."""

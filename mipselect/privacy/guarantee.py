@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from decimal import Context, Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -292,3 +293,54 @@ def amount(guarantee: Guarantee) -> str:
     """Write ε, and δ where there is one."""
     text = f"ε = {guarantee.epsilon:.15g}"
     return text if guarantee.delta == 0.0 else f"{text}, δ = {guarantee.delta:.15g}"
+
+
+THREE_DIGITS = Context(prec=3, rounding=ROUND_CEILING)
+
+HOPELESS = 20.0
+"""From this ε on no factor is worth a number."""
+
+WEAK = 5.0
+"""ε above which the limit is a weak one."""
+
+
+def limit(total: Guarantee) -> list[str]:
+    """Say what nobody can conclude about one person, and what somebody who knew all else could."""
+    without, question = (
+        "if this person had given any other answers",
+        "which of two answers a person gave",
+    )
+    if total.relation == "add-remove":
+        without, question = (
+            "if this person were not in the table",
+            "whether a person is in the table",
+        )
+    if total.epsilon >= HOPELESS:
+        return [
+            f"With ε = {total.epsilon:.6g} there is no protection to speak of: the probability of "
+            f"a result may differ by a factor of e^{total.epsilon:.6g} from what it would have "
+            f"been {without}."
+        ]
+    example = (
+        f"For example: somebody knows all other rows and wonders {question}, both being equally "
+        "likely to them. After it they can be sure of one to "
+        f"{conclusion(total.epsilon)} at most."
+    )
+    weak = " That is a weak limit." if total.epsilon > WEAK else ""
+    return [
+        "What anybody can conclude about one person from these results is limited: none would have "
+        f"been more probable, or less, by more than a factor of {factor(total.epsilon)}, "
+        f"which is e^ε for ε = {total.epsilon:.15g}, {without}.{weak}",
+        example,
+    ]
+
+
+def factor(epsilon: float) -> str:
+    """Write e^ε in three digits, rounded up: what is said holds."""
+    return f"{THREE_DIGITS.create_decimal(Decimal(math.nextafter(math.exp(epsilon), math.inf))):f}"
+
+
+def conclusion(epsilon: float) -> str:
+    """Write the largest probability, in percent and rounded up, that one of one half can become."""
+    after = 1.0 / (1.0 + math.exp(-epsilon))
+    return f"{min(math.ceil(1000.0 * after) / 10.0, 100.0):g} %"

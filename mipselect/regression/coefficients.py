@@ -7,7 +7,7 @@ import textwrap
 from dataclasses import dataclass
 from typing import Any
 
-from mipselect.pictures import COLOURS, require_matplotlib
+from mipselect.documents.pictures import COLOURS, require_matplotlib
 from mipselect.privacy.guarantee import ROW
 from mipselect.regression.perturbed_objective import HUBER
 from mipselect.regression.release import ModelRelease

@@ -5,32 +5,22 @@ What is found, what is said of one person, and what was spent. All of it was rel
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import ROUND_CEILING, Context, Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from mipselect.documents.markdown import filled, html_page
 from mipselect.errors import InvalidInput
 from mipselect.privacy import Guarantee, Release
-from mipselect.privacy.guarantee import ROW, amount, compose, is_row, neighbours
+from mipselect.privacy.guarantee import ROW, amount, compose, is_row, limit, neighbours
 from mipselect.quality import Quality
 from mipselect.reports import methods
 from mipselect.validation import checked_name, joined, plural, printable, shown
 
 if TYPE_CHECKING:  # What reads tables takes long to import.
     from mipselect.regression import ModelRelease
-
-DIGITS = Context(prec=3, rounding=ROUND_CEILING)
-
-HOPELESS = 20.0
-"""From this ε on no factor is worth a number."""
-
-WEAK = 5.0
-"""ε above which the limit is a weak one."""
 
 SELECTION, MODEL, EVALUATION = "selection", "model", "evaluation"
 """Kinds of releases that a report has words for."""
@@ -507,48 +497,6 @@ def _counted(releases: Sequence[ReportedRelease]) -> list[str]:
     """Return what ledgers count a row as, each once, where that is more than a row."""
     units = dict.fromkeys(one.ledger.unit for one in releases if one.ledger)
     return [unit for unit in units if not is_row(unit)]
-
-
-def limit(total: Guarantee) -> list[str]:
-    """Say what nobody can conclude about one person, and what somebody who knew all else could."""
-    without, question = (
-        "if this person had given any other answers",
-        "which of two answers a person gave",
-    )
-    if total.relation == "add-remove":
-        without, question = (
-            "if this person were not in the table",
-            "whether a person is in the table",
-        )
-    if total.epsilon >= HOPELESS:
-        return [
-            f"With ε = {total.epsilon:.6g} there is no protection to speak of: the probability of "
-            f"a result may differ by a factor of e^{total.epsilon:.6g} from what it would have "
-            f"been {without}."
-        ]
-    example = (
-        f"For example: somebody knows all other rows and wonders {question}, both being equally "
-        "likely to them. After this report they can be sure of one to "
-        f"{conclusion(total.epsilon)} at most."
-    )
-    weak = " That is a weak limit." if total.epsilon > WEAK else ""
-    return [
-        "What anybody can conclude about one person from this report is limited: no result would "
-        f"have been more probable, or less, by more than a factor of {factor(total.epsilon)}, "
-        f"which is e^ε for ε = {total.epsilon:.15g}, {without}.{weak}",
-        example,
-    ]
-
-
-def factor(epsilon: float) -> str:
-    """Write e^ε in three digits, rounded up: what is said holds."""
-    return f"{DIGITS.create_decimal(Decimal(math.nextafter(math.exp(epsilon), math.inf))):f}"
-
-
-def conclusion(epsilon: float) -> str:
-    """Write the largest probability, in percent and rounded up, that one of one half can become."""
-    after = 1.0 / (1.0 + math.exp(-epsilon))
-    return f"{min(math.ceil(1000.0 * after) / 10.0, 100.0):g} %"
 
 
 def field_words(model: ModelRelease) -> dict[str, str]:

@@ -23,13 +23,13 @@ from mipselect.cli.output import (
     write_whole,
 )
 from mipselect.cli.start import say
-from mipselect.errors import InvalidInput, MipselectError
-from mipselect.pictures import (
+from mipselect.documents.pictures import (
     Picture,
     Series,
     drawn,
     require_matplotlib,
 )
+from mipselect.errors import InvalidInput, MipselectError
 from mipselect.validation import checked_integer
 
 from ..catalogue import EXPERIMENTS, experiment_named

@@ -243,7 +243,7 @@ FOLDER = Path(__file__).parents[2]
 
 FOR_COMMANDS = (
     *(f"mipselect.cli.{part}" for part in ("declared", "output", "progress", "start")),
-    *("mipselect.disk", "mipselect.pictures", "mipselect.validation"),
+    *("mipselect.disk", "mipselect.documents.pictures", "mipselect.validation"),
 )
 
 STILL_PRIVATE = {

@@ -15,7 +15,7 @@ import pytest
 
 from mipselect.errors import InvalidInput
 from mipselect.privacy import Guarantee, Release
-from mipselect.privacy.guarantee import compose
+from mipselect.privacy.guarantee import compose, conclusion, factor
 from mipselect.quality import Measure, Quality
 from mipselect.regression import (
     AdaSSPRegressor,
@@ -29,7 +29,7 @@ from mipselect.regression import (
 from mipselect.regression.rows import RowMap
 from mipselect.reports import ReleaseReport
 from mipselect.reports.methods import AUTHORS, PRIVACY, REGRESSIONS, TITLE, described
-from mipselect.reports.release_report import LedgerNote, ReportedRelease, conclusion, factor
+from mipselect.reports.release_report import LedgerNote, ReportedRelease
 from mipselect.selectors import BY_NAME, ExponentialSelector
 from mipselect.tables import TableSchema
 from tests.support.fields import schema_of
