@@ -2,41 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
 from mipselect.cli.declared import command, group, option, options, required
-from mipselect.cli.output import (
-    Delivery,
-    check_output,
-    finite_or_none,
-    heading,
-    line,
-    picked,
-    print_table,
-    write_whole,
-)
+from mipselect.cli.output import Delivery, check_output, heading, line, print_table, write_whole
 from mipselect.cli.progress import Spinner
 from mipselect.cli.start import say
 from mipselect.cli.table_options import SCHEMA, SchemaOptions
-from mipselect.documents.pictures import SUFFIXES, Picture, Series, drawn, require_matplotlib
+from mipselect.documents.pictures import SUFFIXES, require_matplotlib
 from mipselect.errors import InvalidInput
-from mipselect.quality.measures import LEVEL
-from mipselect.validation import (
-    checked_share,
-    checked_time_limit,
-    listed,
-    plain_digits,
-    plural,
-)
-
-if TYPE_CHECKING:
-    from mipselect.planning import Found, ModelForecast, StudyPlan
+from mipselect.validation import checked_share, checked_time_limit, plain_digits
 
 EXAMPLES = """Examples:
 
@@ -104,19 +81,6 @@ class PlanArguments:
     delivery: Delivery = group(Delivery, without=("--output",))
 
 
-ENOUGH = 5
-"""Tables from which on means are no mere guess."""
-
-BY_CHANCE = "found by chance"
-LATE = "Left out, for no time was left (--time-limit)"
-SIMULATED = "Simulated tables; no row of yours was read. A plan guarantees nothing."
-UNWEIGHTED = (
-    "Weights are not simulated: all rows count the same here. Weighted by {}, a model is at best "
-    "that of Σw/W rows, W the maximum of the weight, and a draw of fields from blocks of two rows "
-    "finds about what (Σw/W)²/n rows find; plan with so many --rows."
-)
-
-
 @command
 def plan(arguments: PlanArguments) -> None:
     """Say what to expect of a table before it is opened, at some ε and a number of rows.
@@ -135,21 +99,18 @@ def plan(arguments: PlanArguments) -> None:
     range, the model is left out. One line says whether to state typical ranges or
     to draw private ones. For other numbers of rows call it again.
     """
-    from mipselect.planning.plans import plan_study, range_advice
-    from mipselect.planning.simulation import Question
-    from mipselect.regression.plan import SHARE_OF_BLOCKS
+    from mipselect.planning import Question, plan_study
     from mipselect.tables import TableSchema
 
-    path, target, plot = arguments.schema, arguments.target, arguments.plot
+    path, plot, share = arguments.schema, arguments.plot, arguments.quality_share
     if plot is not None:
         check_output(plot, [path], "--plot", endings=SUFFIXES, replace=arguments.delivery.replace)
         require_matplotlib()
-    schema, tables, size = TableSchema.read(path), arguments.tables, arguments.support_size
     question = Question(
-        schema=schema,
-        target=target,
+        schema=TableSchema.read(path),
+        target=arguments.target,
         rows=arguments.rows,
-        support_size=size,
+        support_size=arguments.support_size,
         epsilons=_numbers("--epsilon", arguments.epsilon),
         effect=arguments.effect,
         target_rate=arguments.target_rate,
@@ -157,34 +118,22 @@ def plan(arguments: PlanArguments) -> None:
         **arguments.question.keywords,
     )
     limit = checked_time_limit(arguments.time_limit, "--time-limit")
-    if arguments.quality_share is not None:
-        checked_share(arguments.quality_share, "--quality-share", closed=False)
+    if share is not None:
+        checked_share(share, "--quality-share", closed=False)
     say(f"this takes about {limit:g} s, or as long as one simulated table takes")
-    share = arguments.quality_share
     with Spinner("planning"):
-        made = plan_study(question, quality_share=share, tables=tables, time_limit=limit)
-    advice = range_advice(question.public, question.rows, question.epsilons)
+        made = plan_study(question, quality_share=share, tables=arguments.tables, time_limit=limit)
     if plot is not None:
-        write_whole(plot, drawn(picture(made), plot.suffix), sensitive=False)
-
-    said = [_of_the_tables("what a selection finds", made.selections)]
-    if lacking := listed(question.without_range):
-        said.append(f"A model of fit is left out: its coefficients need a range of {lacking}.")
-    else:
-        said.append(_of_the_tables("the model of fit", made.models))
-    said += [advice] if advice else []
-    said += [] if schema.weight is None else [UNWEIGHTED.format(schema.weight.name)]
-    said += [SIMULATED] if plot is None else [SIMULATED, f"Drawn in {plot}."]
+        write_whole(plot, made.plot(plot.suffix), sensitive=False)
 
     def show(console: Console) -> None:
         """Print the table, and what its numbers are."""
-        heading(console, f"{path}: {title_of(made)}")
-        print_plan(console, made)
-        for text in said:
+        heading(console, f"{path}: {made.title}")
+        epsilons = [f"ε = {epsilon:g}" for epsilon in question.epsilons]
+        print_table(console, ("", *epsilons), made.rows, left=("",))
+        for text in (*made.notes, *([] if plot is None else [f"Drawn in {plot}."])):
             line(console, text)
 
-    # With as many fields as are picked nothing is drawn.
-    drawn_by = SHARE_OF_BLOCKS if size < made.features else 0.0
     report = {
         "command": "plan",
         "sensitive": False,
@@ -192,124 +141,11 @@ def plan(arguments: PlanArguments) -> None:
         "randomness": "seeded",
         "simulated": True,
         "schema": str(path),
-        "target": target,
-        **picked(question, "rows", "support_size"),
-        "features": made.features,
-        "epsilons": list(question.epsilons),
-        "relation": "replace-one",
-        "blocks": [picked(one, "score", "block_rows", "partitions") for one in made.blocks],
-        "without_range": list(question.without_range),
-        "guesses": picked(question, "effect", "target_rate"),
-        "tables": tables,
-        "seed": question.seed,
-        "chance_level": made.chance_level,
-        "lines": [
-            {"method": method, "cells": [asdict(one) for one in cells], "tables": made.selections}
-            for method, cells in lines_of(made).items()
-        ],
-        "model": None if lacking else {**model_report(made), "selection_share": drawn_by},
-        "ranges": advice or None,
+        **made.to_dict(),
+        "tables": arguments.tables,
         "plot": None if plot is None else str(plot),
-        **({} if schema.weight is None else {"not_simulated": [schema.weight.name]}),
     }
     arguments.delivery.deliver(report, show)
-
-
-PERMUTE_AND_FLIP, WITHOUT_PRIVACY = "permute-and-flip", "without privacy"
-
-
-def _of_the_tables(what: str, tables: int) -> str:
-    """Say of how many tables numbers are means; of less than `ENOUGH` they are a guess."""
-    if not tables:
-        return f"{LATE}: {what}."
-    mean = "means of" if tables >= ENOUGH else "a rough guess from"
-    return f"{what[:1].upper()}{what[1:]}: {mean} {plural(tables, 'simulated table')}."
-
-
-def lines_of(made: StudyPlan) -> dict[str, tuple[Found, ...]]:
-    """Return what the draw finds, and what could be found, by name."""
-    return {PERMUTE_AND_FLIP: made.drawn, WITHOUT_PRIVACY: made.best}
-
-
-def rows_of(made: StudyPlan) -> list[tuple[Series, Sequence[str]]]:
-    """Return what would be found, and how good a model would be, with a cell for every ε."""
-    epsilons, rows = tuple(made.question.epsilons), list[tuple[Series, Sequence[str]]]()
-
-    def add(name: str, means: Iterable[float], errors: Iterable[Any], cells: list[str]) -> None:
-        rows.append((Series(name, epsilons, tuple(means), tuple(errors)), cells))
-
-    def level(name: str, value: float, form: str) -> None:
-        count = len(epsilons)
-        add(name, [value] * count, [None] * count, [f"{value:{form}}"] * count)
-
-    for method, found in lines_of(made).items():
-        if found:
-            name = f"found {'by ' * (method == PERMUTE_AND_FLIP)}{method}"
-            cells = [f"{one.found:.0%} ({one.all_found:.0%})" for one in found]
-            add(name, (one.found for one in found), (one.standard_error for one in found), cells)
-    level(BY_CHANCE, made.chance_level, ".0%")
-    if made.without_privacy is not None:
-        models = made.forecasts
-        tenths = [f" ({one.low:.2f} to {one.high:.2f})" * (made.models > 1) for one in models]
-        cells = [f"{one.expected:.2f}{ends}" for one, ends in zip(models, tenths, strict=True)]
-        means, errors = (one.expected for one in models), (one.standard_error for one in models)
-        add(f"{made.measure} of fit", means, errors, cells)
-        level(f"{made.measure} without privacy", made.without_privacy, ".2f")
-    return rows
-
-
-def print_plan(console: Console, made: StudyPlan) -> None:
-    """Print a row for each number, and a column for every ε."""
-    rows = [(each.name, *cells) for each, cells in rows_of(made)]
-    if made.quality_share is not None and made.forecasts:
-        rows.append((f"{LEVEL:.0%} interval of {made.measure}", *map(_interval, made.forecasts)))
-    epsilons = [f"ε = {epsilon:g}" for epsilon in made.question.epsilons]
-    print_table(console, ("", *epsilons), rows, left=("",))
-
-
-def _interval(models: ModelForecast) -> str:
-    if models.half_width is None:
-        return "none"
-    width = "open" if math.isinf(models.half_width) else f"±{models.half_width:.2f}"
-    return f"{width} ({models.above_chance:.0%})"
-
-
-def picture(made: StudyPlan) -> Picture:
-    """Draw the table by ε."""
-    lines = tuple(each for each, _ in rows_of(made))
-    return Picture(
-        title=title_of(made),
-        x_label="ε, under replace-one",
-        y_label=f"share of the right columns, or {made.measure}",
-        panels={"": lines},
-        names=tuple(each.name for each in lines),
-        yardstick=BY_CHANCE,
-        fraction=False,
-        log_x=True,
-        log_y=False,
-        notes=(SIMULATED,),
-        alarming=False,
-    )
-
-
-def title_of(made: StudyPlan) -> str:
-    """Name what is planned."""
-    asked = made.question
-    return f"{asked.target} by {asked.support_size} of {made.features} fields, {asked.rows:,} rows"
-
-
-def model_report(made: StudyPlan) -> dict[str, Any]:
-    """Return the JSON object of the models."""
-    cells = [asdict(one) for one in made.forecasts]
-    for cell in cells:
-        width, above = cell.pop("half_width"), cell.pop("above_chance")
-        quality = {"half_width": finite_or_none(width or 0.0), "above_chance": above}
-        cell["quality"] = None if width is None else quality
-    return {
-        **picked(made, "measure", "level", "quality_share", "without_privacy"),
-        "tables": made.models,
-        "cells": cells,
-    }
 
 
 def _numbers(option: str, text: str) -> list[float]:

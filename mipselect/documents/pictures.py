@@ -68,11 +68,11 @@ class Picture:
     panels: Mapping[str, tuple[Series, ...]]
     names: tuple[str, ...]
     yardstick: str
-    fraction: bool
-    log_x: bool
-    log_y: bool
     notes: tuple[str, ...]
-    alarming: bool
+    fraction: bool = False
+    log_x: bool = False
+    log_y: bool = False
+    alarming: bool = False
 
 
 def require_matplotlib() -> None:

@@ -9,7 +9,7 @@ import math
 import random
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations, islice
 from typing import Any
 
@@ -24,6 +24,7 @@ from mipselect.mechanisms.base import Mechanism
 from mipselect.mechanisms.supports.exact import ExactDraws
 from mipselect.mechanisms.supports.permute_and_flip import PermuteAndFlip
 from mipselect.planning.simulation import MOST_TABLES, Question, Simulation, numbers_in_time
+from mipselect.planning.study import Found, ModelForecast, StudyPlan
 from mipselect.problem.block_scores import BlockOptions, BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.quality import Quality
@@ -37,21 +38,15 @@ from mipselect.search import top_supports
 from mipselect.search.progress import Deadline
 from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import PublicMap
-from mipselect.tables.encoders import Scaled, Unscaled
 from mipselect.tables.instances import ScoredTable
 from mipselect.tables.mapping import open_table, read_rows
-from mipselect.validation import checked_integer, checked_share, checked_time_limit, joined
+from mipselect.validation import checked_integer, checked_share, checked_time_limit
 
 Chance = tuple[float, float]
 """Expected share of the right columns in a draw, and the probability of all of them."""
 
 DRAWS, LEAST_DRAWS = 50, 10
 """Draws from a law whose probabilities are not listed, and the least number where time is short."""
-
-
-R_SQUARED, AUC = "R²", "AUC"
-LEVELS = {R_SQUARED: 0.0, AUC: 0.5}
-"""Scores of the mean, and of a coin."""
 
 FRESH_ROWS = 2_000
 """Rows that no model was fitted to, on which it is scored."""
@@ -68,132 +63,6 @@ ScoredModel = tuple[float, Quality | None]
 
 TableScores = tuple[float, list[ScoredModel]]
 """Score of least squares on the right fields of a table, and a model at every ε."""
-
-
-@dataclass(frozen=True)
-class Found:
-    """Expected result of a draw at one ε, the mean over simulated tables.
-
-    Attributes
-    ----------
-    found : float
-        Expected share of the columns that matter.
-    standard_error : float or None
-        Error of `found`; None for a single table.
-    all_found : float
-        Probability of all columns that matter.
-
-    Examples
-    --------
-    >>> from mipselect.planning import Found
-    >>> Found(found=0.75, standard_error=None, all_found=0.5).found
-    0.75
-    """
-
-    found: float
-    standard_error: float | None
-    all_found: float
-
-
-@dataclass(frozen=True)
-class ModelForecast:
-    """Models at one ε, of features and coefficients together.
-
-    Attributes
-    ----------
-    epsilon : float
-    expected : float
-        Mean score on fresh rows.
-    standard_error : float or None
-        Error of `expected`; None for a single table.
-    low, high : float
-        The scores that one model in ten is below, and one in ten above.
-    half_width : float or None
-        Half of the width of the interval of the quality that would be released, the median;
-        ``inf`` where the noise leaves no lower end to more than half of the intervals, None where
-        no rows are kept apart.
-    above_chance : float or None
-        Share of the models whose interval lies above what needs no model.
-
-    Examples
-    --------
-    >>> from mipselect.planning import ModelForecast
-    >>> ModelForecast(1.0, 0.2, None, low=0.2, high=0.2).expected
-    0.2
-    """
-
-    epsilon: float
-    expected: float
-    standard_error: float | None
-    low: float
-    high: float
-    half_width: float | None = None
-    above_chance: float | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class StudyPlan:
-    """Expected results of a selection and of a model. No data is in it.
-
-    Attributes
-    ----------
-    question : Question
-    blocks : tuple of BlockOptions
-        Score of the selection from blocks of n rows, for every ε.
-    selections : int
-        How many tables were simulated for the selection.
-    drawn, best : tuple of Found
-        Draws by permute-and-flip, and the best support itself, which is not private: one of each
-        for every ε; empty where no table was done in time.
-    quality_share : float or None
-        Share of the rows that is kept apart, to say how good the model is.
-    models : int
-        How many tables were simulated for models, with one at every ε.
-    without_privacy : float or None
-        Mean score of least squares on the right fields; None without a table.
-    forecasts : tuple of ModelForecast
-        One for every ε; empty where no table was done in time, or a field has no range.
-
-    Examples
-    --------
-    >>> from mipselect.planning import Question, plan_study
-    >>> from mipselect.tables import TableSchema
-    >>> schema = TableSchema.of_numbers({"dose": None, "weight": None, "days": None})
-    >>> question = Question(schema=schema, target="days", rows=500, support_size=1)
-    >>> plan = plan_study(question, tables=1)
-    >>> plan.chance_level, plan.forecasts
-    (0.5, ())
-    """
-
-    question: Question
-    blocks: tuple[BlockOptions, ...]
-    selections: int
-    drawn: tuple[Found, ...]
-    best: tuple[Found, ...]
-    quality_share: float | None
-    models: int
-    without_privacy: float | None
-    forecasts: tuple[ModelForecast, ...]
-
-    @property
-    def features(self) -> int:
-        """Number of fields to choose from."""
-        return len(self.question.public.features)
-
-    @property
-    def chance_level(self) -> float:
-        """Expected share of the right columns found without looking: s/p."""
-        return self.question.support_size / self.features
-
-    @property
-    def measure(self) -> str:
-        """What models are scored by: R², or the AUC for two classes."""
-        return R_SQUARED if self.question.public.target.classes is None else AUC
-
-    @property
-    def level(self) -> float:
-        """Score of the mean of the target, or of a coin for two classes."""
-        return LEVELS[self.measure]
 
 
 def plan_study(
@@ -368,12 +237,6 @@ def _found(by_table: Sequence[Chance]) -> Found:
     return Found(float(np.mean(shares)), standard_error(shares), float(np.mean(every)))
 
 
-TIE = 5_000
-"""Rows times ε from which private ranges come near stated ones, as measured in
-docs/regression.md: of five tables with 1,500, 2,000 and 5,000 private ones have 0.68, 0.77 and 0.91
-of the R² of ranges twice the span of the data."""
-
-
 def scored_table(
     simulation: Simulation, number: int, quality_share: float | None, time_limit: float
 ) -> TableScores:
@@ -468,33 +331,3 @@ def forecast(epsilon: float, models: Sequence[ScoredModel]) -> ModelForecast:
         half_width=float(np.median(widths)) if known else None,
         above_chance=sum(one.beats_chance for one in known) / len(models) if known else None,
     )
-
-
-def range_advice(public: PublicMap, rows: int, epsilons: Sequence[float]) -> str:
-    """Say at which ε private ranges are worth a thought; nothing for a table without numbers.
-
-    Parameters
-    ----------
-    public : PublicMap
-    rows : int
-    epsilons : sequence of float
-        ε of features and coefficients together.
-    """
-    encoders = (*public.encoders, public.target.encoder)
-    if not any(isinstance(encoder, Scaled | Unscaled) for encoder in encoders):
-        return ""
-    enough = [f"{epsilon:g}" for epsilon in sorted(epsilons) if rows * epsilon >= TIE]
-    few = [f"{epsilon:g}" for epsilon in sorted(epsilons) if rows * epsilon < TIE]
-    parts = []
-    if enough:
-        parts.append(
-            f"at ε = {joined(enough)} private ranges (--ranges private of fit) are for those who "
-            "can state none: they are no better than ranges twenty times the span of the data, and "
-            "far worse where a number has a long tail"
-        )
-    if few:
-        parts.append(
-            f"at ε = {joined(few)} do not draw them: with less than {TIE:,} rows times ε private "
-            "ranges lose a tenth of the R² of ranges twice the span, a third with 1,500, or more"
-        )
-    return f"Which ranges? Typical ones, if anyone can state them; {'; '.join(parts)}."

@@ -12,8 +12,9 @@ from sklearn.metrics import r2_score, roc_auc_score
 from mipselect import Guarantee
 from mipselect.errors import InvalidInput, NotCertified
 from mipselect.planning import Question, StudyPlan, plan_study, plans
-from mipselect.planning.plans import RATIO, forecast, range_advice, scored_table
+from mipselect.planning.plans import RATIO, forecast, scored_table
 from mipselect.planning.simulation import Simulation
+from mipselect.planning.study import range_advice
 from mipselect.quality import Measure, Quality
 from mipselect.regression import (
     ObjectivePerturbationRegressor,
@@ -231,11 +232,11 @@ def test_a_model_needs_ranges() -> None:
 def test_which_ranges_to_take_follows_from_rows_times_epsilon(
     epsilons: list[float], words: list[str]
 ) -> None:
-    advice = range_advice(question().public, 4_000, epsilons)
+    advice = range_advice(question(rows=4_000, epsilons=epsilons))
     assert all(word in advice for word in words), advice
     assert advice.count("at ε") == len(words) - ("for those who can state none" in words)
 
 
 def test_without_numbers_there_is_no_range_to_choose() -> None:
     schema = TableSchema.of({"fields": [{"name": n, "type": "boolean"} for n in ("a", "b", "y")]})
-    assert range_advice(question(schema, support_size=1).public, 4_000, [1.0]) == ""
+    assert range_advice(question(schema, support_size=1, rows=4_000)) == ""
