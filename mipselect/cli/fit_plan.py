@@ -19,8 +19,8 @@ from mipselect.cli.fit import FitArguments
 from mipselect.cli.inputs import ProblemSource
 from mipselect.cli.options import option_named
 from mipselect.cli.output import NOT_PRIVATE, heading, line
-from mipselect.cli.release_file import released_features
 from mipselect.cli.releasing import ReleasePlan, default_method
+from mipselect.cli.report import released_features
 from mipselect.cli.start import say
 from mipselect.cli.table_options import (
     HAS_SCHEMA,

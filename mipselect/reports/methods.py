@@ -9,12 +9,16 @@ deployment registry", 2025.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mipselect.disk import read_toml
 from mipselect.documents.markdown import Cited
+from mipselect.errors import InvalidInput
 from mipselect.privacy.guarantee import amount
 from mipselect.privacy.public_fields import in_words
 from mipselect.selectors import BY_NAME
+from mipselect.validation import checked_line, did_you_mean, listed, shown
 
 if TYPE_CHECKING:
     from mipselect.reports.release_report import ReportedRelease
@@ -92,6 +96,32 @@ FACTS = {
     "Legal basis and approval": "consent, law, the vote of the ethics board",
 }
 """Facts that only people know of a release, and a hint for each."""
+
+
+LARGEST, LONGEST = 100_000, 2_000
+"""Bytes of a file of facts, and characters of a fact."""
+
+
+def read_facts(path: Path) -> dict[str, str]:
+    """Read a file of facts; those that are still empty are left out.
+
+    Raises
+    ------
+    InvalidInput
+        For a name that is none of `FACTS`, and for what is no text.
+    """
+    facts = {}
+    for name, text in read_toml(path, LARGEST).items():
+        if name not in FACTS:
+            raise InvalidInput(
+                f"{path}: {shown(name)} is no blank of a report; blanks are "
+                f"{listed(list(FACTS))}{did_you_mean(name, FACTS)}"
+            )
+        if not isinstance(text, str):
+            raise InvalidInput(f"{path}: {shown(name)} must be a text, got {shown(text)}")
+        if words := " ".join(text.split()):
+            facts[name] = checked_line(words, f"{path}: {shown(name)}", LONGEST)
+    return facts
 
 
 def sources(releases: Sequence[ReportedRelease]) -> list[str | Cited]:

@@ -17,7 +17,7 @@ from mipselect.privacy import Guarantee, Release
 from mipselect.privacy.guarantee import ROW, amount, compose, is_row, limit, neighbours
 from mipselect.quality import Quality
 from mipselect.reports import methods
-from mipselect.validation import checked_name, joined, plural, printable, shown
+from mipselect.validation import joined, plural, printable
 
 if TYPE_CHECKING:  # What reads tables takes long to import.
     from mipselect.regression import ModelRelease
@@ -45,7 +45,6 @@ class ReportedRelease:
     name : str
         Name of its file, or what stands for it.
     guarantee : Guarantee
-        Marked as none if the draw was seeded.
     data, target, method : str or None
         Names of the table, of the field, and of the method that drew fields.
     selection : Release or None
@@ -74,6 +73,11 @@ class ReportedRelease:
         Version of mipselect.
     digest : str or None
         SHA-256 of the file.
+
+    Raises
+    ------
+    InvalidInput
+        For a seeded draw: whoever knows the seed can repeat it, and nothing is guaranteed.
     """
 
     name: str
@@ -95,6 +99,10 @@ class ReportedRelease:
     ledger: LedgerNote | None = None
     version: str | None = None
     digest: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.guarantee.private:
+            raise InvalidInput(f"{self.name}: is not private, for it was drawn with a seed")
 
     @property
     def kind(self) -> str:
@@ -124,11 +132,6 @@ class ReportedRelease:
         if self.ledger is None or self.unit != ROW or is_row(self.ledger.unit):
             return ""
         return f"no {self.ledger.unit} has more than one row"
-
-    @property
-    def private(self) -> bool:
-        """False if a draw was seeded: then nothing is guaranteed."""
-        return self.guarantee.private
 
     @property
     def drawn(self) -> Release | None:
@@ -322,6 +325,27 @@ class ReleaseReport:
         tables = f" from {joined(self.tables)}" if self.tables else ""
         return self.title or f"Private results{tables}"
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the report is of, and what all of it costs, ready for JSON."""
+        return {
+            "title": self.heading,
+            "releases": [
+                {
+                    "file": one.name,
+                    "sha256": one.digest,
+                    "kind": one.kind,
+                    "data": one.data,
+                    "target": one.target,
+                    "private": one.guarantee.private,
+                    "guarantee": one.guarantee.to_dict(),
+                }
+                for one in self.releases
+            ],
+            "guarantee": self.total.to_dict(),
+            "warnings": self.warnings,
+            "notes": self.separate_draws,
+        }
+
     def html(self) -> str:
         """Return the report as one HTML file, which loads nothing and runs nothing."""
         return html_page(self.heading, [self.markdown()])
@@ -331,12 +355,10 @@ class ReleaseReport:
         return filled(
             "release.md.jinja",
             report=self,
-            seeded_names=[one.name for one in self.releases if not one.private],
             mixed=len({one.guarantee.relation for one in self.releases}) > 1,
-            deployed=[one for one in self.releases if one.method is not None and one.private],
+            deployed=[one for one in self.releases if one.method is not None],
             limit=limit,
             methods=methods,
-            joined=joined,
         )
 
     def origin(self, one: ReportedRelease) -> str:
@@ -356,8 +378,7 @@ class ReleaseReport:
             parts.append(
                 f"on the fields of {names.get(one.features_of, 'a release that is not here')}"
             )
-        cost = amount(one.guarantee)
-        return f"{'; '.join([*parts, cost if one.private else f'NOT PRIVATE ({cost})'])}."
+        return f"{'; '.join([*parts, amount(one.guarantee)])}."
 
     @property
     def separate_draws(self) -> list[str]:
@@ -416,9 +437,7 @@ class ReleaseReport:
         named = [(one.name, f"{k}. {one.topic}", one.guarantee) for k, one in releases]
         rows: list[tuple[str, ...]] = []
         for name, topic, each in [*named, ("together", "", self.total)]:
-            mark = "" if each.private else "; NOT PRIVATE"
-            amounts = (f"{each.epsilon:.15g}", f"{each.delta:.15g}")
-            rows.append((name, topic, *amounts, f"{each.relation}{mark}"))
+            rows.append((name, topic, f"{each.epsilon:.15g}", f"{each.delta:.15g}", each.relation))
         return rows
 
     @property
@@ -472,25 +491,23 @@ def _separate(draws: Sequence[ReportedRelease]) -> str:
 
 def of_object(one: Release | Quality, name: str) -> ReportedRelease:
     """Return what a report knows of a release, from the release alone."""
+    if type(one) is Release:
+        return ReportedRelease(name=name, guarantee=one.guarantee, selection=one)
+    if isinstance(one, Quality):
+        return ReportedRelease(name=name, guarantee=one.guarantee, quality=one)
+    # What reads tables takes long to import.
     from mipselect.regression import ModelRelease
 
-    match one:
-        case ModelRelease():
-            found = ReportedRelease(name=name, guarantee=one.guarantee, model=one)
-            if one.table is None:
-                return found
-            target, unit, always = one.table.target, one.table.unit, one.table.always
-            titles = field_words(one)
-            return replace(found, target=target, titles=titles, unit=unit, always=always)
-        case Release():
-            return ReportedRelease(name=name, guarantee=one.guarantee, selection=one)
-        case Quality():
-            return ReportedRelease(name=name, guarantee=one.guarantee, quality=one)
-        case _:
-            raise InvalidInput(
-                f"{name}: a report is of Release, ModelRelease or Quality, not of a "
-                f"{type(one).__name__}"
-            )
+    if not isinstance(one, ModelRelease):
+        raise InvalidInput(
+            f"{name}: a report is of Release, ModelRelease or Quality, not of a "
+            f"{type(one).__name__}"
+        )
+    found = ReportedRelease(name=name, guarantee=one.guarantee, model=one)
+    if one.table is None:
+        return found
+    target, unit, always = one.table.target, one.table.unit, one.table.always
+    return replace(found, target=target, titles=field_words(one), unit=unit, always=always)
 
 
 def _counted(releases: Sequence[ReportedRelease]) -> list[str]:
@@ -510,20 +527,6 @@ def words_of(entry: Mapping[str, object]) -> str:
     """Write title and unit of a field of a schema; "" where it has none."""
     title, unit = one_line(entry.get("title")), one_line(entry.get("unit"))
     return f"{title}, in {unit}" if title and unit else title or (unit and f"in {unit}")
-
-
-def titles_in_words(report: Mapping[str, Any]) -> dict[str, str]:
-    """Read titles and units by field from the JSON object of a release.
-
-    Raises
-    ------
-    InvalidInput
-        If it is none.
-    """
-    titles = report.get("titles") or {}
-    if not isinstance(titles, dict) or not all(isinstance(e, dict) for e in titles.values()):
-        raise InvalidInput(f"titles must be objects by field, got {shown(titles)}")
-    return {checked_name(name, "titles"): words_of(entry) for name, entry in titles.items()}
 
 
 def one_line(text: object) -> str:

@@ -121,7 +121,7 @@ def test_the_features_of_a_release_are_not_drawn_again(
     ):
         run(*asked, *more).failed_with(2, words)
     run(*select, fields, "--replace", "--seed", "1")
-    run(*asked).failed_with(2, "fields.json: is not private")
+    run(*asked).failed_with(2, "fields.json: is sensitive")
     assert len(Ledger.open(ledger).entries) <= ledger_before + 2
 
 

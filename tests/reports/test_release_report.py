@@ -158,15 +158,10 @@ def test_fields_are_named_among_those_that_could_be_drawn() -> None:
     assert "> **Near chance" in report(replace(one, near_chance=True)).markdown()
 
 
-def test_a_seeded_draw_is_shown_big_and_takes_the_guarantee_from_all() -> None:
+def test_a_seeded_draw_is_refused() -> None:
     seeded = Release((0,), ("age",), Guarantee(1.0), "exponential", False)
-    made = ReleaseReport.of([released(), seeded])
-    assert not made.total.private
-    assert made.markdown().split("\n\n")[1].startswith("> **NOT PRIVATE: release 2 was drawn")
-    page = made.html()
-    checked_page(page)
-    assert page.index('class="alert"') < page.index("<h2>")
-    assert spent(made.markdown())[-1][-1] == "replace-one; NOT PRIVATE"
+    with pytest.raises(InvalidInput, match="release 2: is not private, for it was drawn with"):
+        ReleaseReport.of([released(), seeded])
 
 
 NOTE = LedgerNote("ab12", "patient", 2, "f" * 64)

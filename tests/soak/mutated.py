@@ -338,8 +338,8 @@ CLI = within(
         "test_method_options.py::test_every_method_is_charged_at_its_full_price",
     ),
     (
-        "release_file.py",
-        'if report.get("sensitive") is True and not is_seeded:',
+        "report.py",
+        'if report.get("sensitive") is True:',
         'if report.get("sensitive") is None:',
         "a sensitive file becomes a report",
         "test_report_command.py::test_what_is_sensitive_is_never_in_a_report",
