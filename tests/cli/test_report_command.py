@@ -372,7 +372,6 @@ NO_RELEASES = [
     ("{}", "is no release that a report has words for"),
     (PUBLIC + ', "releases": []}', "it has no guarantee"),
     (PUBLIC + "}", "is no release that a report has words for"),
-    (PUBLIC + ', "model": {}}', "not a stored model"),
     (PUBLIC + ', "more": ' + '{"a":' * 3000 + "1" + "}" * 3001, "nested too deeply"),
 ]
 
@@ -383,6 +382,7 @@ WRONG_RELEASES: list[tuple[str, dict[str, Any], str]] = [
     ("fields", {"guarantee_of_all_draws": {"epsilon": 1.0}}, "guarantee_of_all_draws lacks delta"),
     ("quality", {"guarantee": CHEAP}, "contradict each other"),
     ("quality", {"quality.measures.0": {"name": "R²"}}, "quality.measures[0] lacks"),
+    ("numbers", {"model": {}}, "not a stored model"),
     ("fields", {"private": 1}, "private must be of type boolean, got 1"),
     ("fields", {"titles": [1]}, "titles must be"),
     ("fields", {"sizes": [{}, 1]}, "sizes[0] must be of type integer"),
