@@ -60,7 +60,13 @@ OWN = {
 """The commands of this package, in the order of --help, and the first line of its help. A module
 of the name declares it, or one that is `SHARED`, and imports nothing that takes long."""
 
-SHARED = {"release": "select", "solvers": "instances"}
+SHARED = {
+    "release": "select",
+    "describe": "schema",
+    "check": "schema",
+    "compare": "solve",
+    "solvers": "instances",
+}
 
 GROUP = "mipselect.commands"
 """Entry points of other packages: each a mapping of names to modules and first lines, in a module
@@ -129,10 +135,11 @@ class CommandGroup(Group):
 
 
 def runs_of(name: str) -> tuple[Callable[..., None], ...]:
-    """Return the function of a command; of a group all of them, which are `PARTS` of its module."""
+    """Return the function of a command; of a group all of them, by its name in `PARTS`."""
     module = import_module(known_commands()[name][0])
-    parts: tuple[Callable[..., None], ...] = getattr(module, "PARTS", ())
-    return parts or (getattr(module, name.replace("-", "_")),)
+    if parts := getattr(module, "PARTS", {}).get(name):
+        return tuple(parts)
+    return (getattr(module, name.replace("-", "_")),)
 
 
 def imported(name: str, words: Sequence[str] = ()) -> Any:
@@ -141,7 +148,7 @@ def imported(name: str, words: Sequence[str] = ()) -> Any:
     made = alone = typer.Typer()
     module = import_module(place)
     examples = getattr(module, "EXAMPLES", None)
-    if hasattr(module, "PARTS"):
+    if name in getattr(module, "PARTS", {}):
         made = typer.Typer(cls=Group, help=line, epilog=examples, context_settings=HELP)
         alone.add_typer(made, name=name)
     for run in runs_of(name):

@@ -274,5 +274,5 @@ def _print_statements(console: Console, found: tuple[Statement, ...]) -> None:
     console.print("* the least ε. Only the currency of the ledger decides what is still allowed.")
 
 
-PARTS = (create, show, verify, export)
-"""Commands of this group."""
+PARTS = {"ledger": (create, show, verify, export)}
+"""Commands of the group."""

@@ -1,17 +1,25 @@
-"""`mipselect schema`: fill in a schema in a spreadsheet, and confirm its types."""
+"""The public schema of a table: `mipselect describe` begins it, `schema` fills it in.
+
+`mipselect check` shows how the values of a table fit it, for the curator's eyes.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from mipselect.cli.declared import argument, command, group, option, options
-from mipselect.cli.describe import gaps_of
-from mipselect.cli.output import NO_FILE, Delivery, check_output, check_writable, line, write_whole
+from mipselect.cli import output
+from mipselect.cli.declared import argument, command, group, option, options, required
+from mipselect.cli.output import NO_FILE, SENSITIVE, Delivery, check_output, line, write_whole
+from mipselect.cli.progress import Spinner
+from mipselect.cli.table_options import SCHEMA, TABLE_PANEL, SchemaOptions, TableArgument
+from mipselect.documents import markdown
 from mipselect.errors import InvalidInput, about
-from mipselect.validation import listed, shown
+from mipselect.validation import listed, printable, shown
 
 if TYPE_CHECKING:
     from mipselect.tables.fields import Field
@@ -19,13 +27,135 @@ if TYPE_CHECKING:
 
 EXAMPLES = """Examples:
 
+mipselect describe patients.parquet --output patients.schema.json
+
+mipselect describe survey.csv --delimiter ";" --codebook codebook.json
+
 mipselect schema to-csv patients.schema.json patients.schema.csv \\
     --delimiter ';'
 
 mipselect schema from-csv patients.schema.csv filled.schema.json
 
 mipselect schema confirm patients.schema.json --yes
+
+mipselect check patients.csv --schema patients.schema.json --output check.html
 """
+
+
+@options
+class DescribeArguments:
+    """Arguments of `describe`."""
+
+    table: TableArgument = group(TableArgument)
+    codebook: Path | None = option(
+        "--codebook",
+        "Labels, categories and codes of no value from this file: a Table Schema or data package "
+        "of Frictionless (JSON), or a file of SPSS, Stata or SAS.",
+        metavar="FILE",
+        show_default="a data package next to DATA",
+    )
+    types_from_data: bool = option(
+        "--types-from-data",
+        "Of CSV and Excel: propose integer, number, boolean, date or string from the rows, and to "
+        "ignore texts that never repeat. SENSITIVE until 'mipselect schema confirm'.",
+        default=False,
+    )
+    delivery: Delivery = group(
+        Delivery,
+        help={"--output": "Write the schema to FILE, for you to fill in."},
+    )
+
+
+FROM_WHERE = (
+    "Fill in ranges and categories from a codebook or the design of the study, never from the "
+    "data: they are public, and every release shows them."
+)
+TYPICAL = (
+    "Of a number write the typical range, where nearly all values lie, not the possible one: the "
+    "noise of coefficients grows with the ranges, and ones that are twenty times too wide cost up "
+    "to three times the ε. Values beyond are clipped. Where nobody can state one, leave it out: "
+    "fields can be drawn without, and 'mipselect fit --ranges private' draws the ranges too."
+)
+IDENTIFIERS = (
+    "What identifies a person is no feature: name its field in csvw-eo:privacyUnit, or give it "
+    '"mipselect:role": "ignored", which leaves it out of every command, as --never does of one. '
+    "Leave out dates too, unless a feature is made of them, and what follows from the target."
+)
+COMPLETE = (
+    "Nothing is left to fill in. Next 'mipselect check' compares the schema with the rows, before "
+    "any ε is spent."
+)
+NO_TYPE = "type; categories of text"
+NO_TYPES = (
+    "A CSV file has no types, nor has a sheet of Excel, so every field begins as a string: make it "
+    "an integer, number or boolean where it is one. --codebook reads them from a codebook, and "
+    "--types-from-data proposes them from the rows."
+)
+PROPOSED_TYPES = (
+    "Types marked with ? were proposed from the data. Where each is known without them, 'mipselect "
+    "schema confirm {}' removes the marks; select, fit and all others refuse the schema before."
+)
+
+
+@command
+def describe(arguments: DescribeArguments) -> None:
+    """Begin the public schema of DATA, and list what you must fill in.
+
+    Names and stored types are read from the header; of SPSS, Stata and SAS also
+    labels, categories and codes of no value. --codebook adds what somebody wrote
+    down. No range, no category and no number of rows is taken from the data, and
+    no type without --types-from-data.
+    """
+    from mipselect.tables.described import described, proposed_types, read_codebook
+
+    table, delivery, given = arguments.table, arguments.delivery, arguments.codebook
+    file, source = delivery.output, table.source
+    check_output(file, [Path(table.data), *filter(None, [given])], replace=delivery.replace)
+    proposed = proposed_types(source) if arguments.types_from_data else {}
+    codebook = None if given is None else read_codebook(given, source)
+    found = described(source, codebook, proposed)
+    schema, sensitive = found.schema, any(field.type_proposed for field in found.schema.fields)
+    gaps = gaps_of(schema)
+    if file is not None:
+        write_whole(file, schema.text.encode(), sensitive=sensitive)
+
+    def render(console: Console) -> None:
+        if sensitive:
+            output.banner(console, SENSITIVE)
+        rows = []
+        for field in schema.features:
+            kind = f"{field.type} ?" if field.type_proposed else field.type
+            gap = gaps.get(field.name, "")
+            rows.append((field.name, kind, NO_TYPE if gap and found.typeless else gap))
+        titles = ("field", "type", "to fill in")
+        output.print_table(console, titles, rows, left=titles)
+        texts = [NO_TYPES] * found.typeless + [f"note: {note}." for note in found.notes]
+        texts += [PROPOSED_TYPES.format(file or "FILE")] * sensitive
+        texts += [FROM_WHERE, TYPICAL, IDENTIFIERS] if gaps else [COMPLETE]
+        texts += [] if file is None else [f"Written to {file}."]
+        for text in texts:
+            line(console, text)
+
+    report = {
+        "sensitive": sensitive,
+        "command": "describe",
+        **table.head,
+        "fields": [
+            {"name": field.name, "type": field.type, "to_fill_in": gaps.get(field.name, "")}
+            for field in schema.features
+        ],
+        "schema": schema.content,
+        "notes": list(found.notes),
+        "advice": f"{FROM_WHERE} {TYPICAL} {IDENTIFIERS}",
+    }
+    replace(delivery, output=None).deliver(report, render)
+
+
+def gaps_of(schema: TableSchema) -> dict[str, str]:
+    """Return what is to fill in of each field, and of what is made of them, by name."""
+    apart = {*schema.only_read, schema.privacy_unit}
+    gaps = {field.name: field.gap for field in schema.features if field.name not in apart}
+    return {name: gap for name, gap in gaps.items() if gap}
 
 
 @options
@@ -136,7 +266,7 @@ def confirm(arguments: ConfirmArguments) -> None:
 
     file = arguments.file
     schema = TableSchema.read(file)
-    check_writable(file)
+    output.check_writable(file)
     proposed = [field for field in schema.fields if field.type_proposed]
     if proposed and not arguments.yes:
         raise InvalidInput(
@@ -171,5 +301,90 @@ def _type_of(field: Field) -> str:
     return f"{field.name} {field.type}{others}{role}"
 
 
-PARTS = (to_csv, from_csv, confirm)
-"""Commands of this group."""
+PAGE = ".html"
+TITLES = ("field", "fine", "missing", "below minimum", "above maximum", "in no list", "unreadable")
+"""Titles of columns: the field, and kinds of values."""
+
+NOTHING = "Nothing was found that does not fit."
+CORRECTED = (
+    "Correct ranges and categories from a codebook or the design of the study, never from this "
+    "report: what is chosen because of the data is no public knowledge."
+)
+
+
+@options
+class CheckArguments:
+    """Arguments of `check`."""
+
+    table: TableArgument = group(TableArgument)
+    schema: Path = required("--schema", SCHEMA, metavar="FILE", panel=TABLE_PANEL)
+    question: SchemaOptions = group(
+        SchemaOptions, without=("--always", "--no-intercept", "--unit-rule")
+    )
+    delivery: Delivery = group(
+        Delivery,
+        help={"--output": "Also write a page (FILE.html), or the JSON object, to FILE."},
+    )
+
+
+@command
+def check(arguments: CheckArguments) -> None:
+    """Compare DATA with its schema, before ε is spent. The report is SENSITIVE.
+
+    For each field: how many values are clipped by the range, in no list of
+    categories, missing or unreadable, with the most frequent of those that do not
+    fit; persons with several rows. Each finding is one line that says what would
+    be right. The exit code is 0, whatever is found.
+
+    Ranges and categories are corrected from a codebook, never from this report:
+    what is chosen because of the data is no public knowledge.
+    """
+    from mipselect.tables.check import check_table
+    from mipselect.tables.schema import TableSchema
+
+    schema = TableSchema.read(arguments.schema)
+    data, delivery = arguments.table.data, arguments.delivery
+    check_output(delivery.output, [Path(data), arguments.schema], replace=delivery.replace)
+    with Spinner(f"reading {data}") as spinner:
+        found = check_table(
+            arguments.table.source,
+            schema,
+            progress=lambda rows: spinner.tick(f"{data}: {rows:,} rows"),
+            **arguments.question.keywords,
+        )
+    notes, rows = found.notes, [field.cells for field in found.fields]
+    findings = [f"{finding}." for finding in found.findings]
+    page = None
+    if delivery.output is not None and delivery.output.suffix == PAGE:
+        title = f"SENSITIVE: check of {data}"
+        paragraph = markdown.paragraph
+        blocks = [f"# {markdown.letters(title)}", markdown.alert(SENSITIVE), *map(paragraph, notes)]
+        blocks += ["## Findings", markdown.bullets(findings) or paragraph(NOTHING)]
+        blocks += ["## Fields", markdown.table(TITLES, rows, TITLES[1:]), paragraph(CORRECTED)]
+        page = markdown.html_page(title, blocks).encode()
+
+    def render(console: Console) -> None:
+        """Print what a page has, without headings."""
+        output.banner(console, SENSITIVE)
+        output.heading(console, printable(data))
+        for text in [*notes, *([f"- {finding}" for finding in findings] or [NOTHING])]:
+            line(console, printable(text))
+        cells = (list(map(printable, row)) for row in rows)
+        output.print_table(console, TITLES, cells, left=TITLES[:1])
+        line(console, CORRECTED)
+
+    report = {
+        "command": "check",
+        **arguments.table.head,
+        "schema": str(arguments.schema),
+        "mipselect": version("mipselect"),
+        "sensitive": True,
+        "private": False,
+        "warning": SENSITIVE,
+        **found.to_dict(),
+    }
+    delivery.deliver(report, render, content=page)
+
+
+PARTS = {"schema": (to_csv, from_csv, confirm)}
+"""Commands of the group."""

@@ -1,34 +1,43 @@
-"""`mipselect solve`: what the search finds and proves; sensitive, every line of it."""
+"""`mipselect solve`: what the search finds and proves; sensitive, every line of it.
+
+`mipselect compare` asks whether several solvers give the same certified answers, and how fast.
+"""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.console import Console
 
 from mipselect import search
-from mipselect.cli.declared import command, given, group, names_of, option, options, refuse
-from mipselect.cli.options import SEARCH_PANEL, SearchArguments, parse_pool_size, stated
-from mipselect.cli.output import (
-    SENSITIVE,
-    Delivery,
-    Report,
-    banner,
-    check_output,
-    finite_or_none,
-    heading,
-    line,
-    picked,
-    print_table,
+from mipselect.cli import output
+from mipselect.cli.declared import (
+    argument,
+    command,
+    given,
+    group,
+    names_of,
+    option,
+    options,
+    refuse,
 )
+from mipselect.cli.options import (
+    SEARCH_PANEL,
+    SearchArguments,
+    check_solver,
+    parse_pool_size,
+    stated,
+)
+from mipselect.cli.output import SENSITIVE, Delivery, Report, finite_or_none, heading, line, picked
 from mipselect.cli.progress import Watch
 from mipselect.cli.table_options import MOMENTS_PANEL, DialectOptions, SourceOptions
-from mipselect.errors import InvalidInput, MipselectError, NotCertified, about
+from mipselect.errors import InvalidInput, MipselectError, NotCertified, SolverFailure, about
 from mipselect.privacy.public_fields import in_words, public_settings
 from mipselect.validation import checked_integer
 
@@ -49,6 +58,8 @@ mipselect solve patients.csv --target score --support-size 4
 mipselect solve paper-p100 --method mistakes
 
 mipselect solve paper-p100 --pool-size 1000 --show 20 --output report.json
+
+mipselect compare diabetes paper-p100 --solvers native,highs
 """
 
 INTERCEPT = "(intercept)"
@@ -104,7 +115,7 @@ def solve(arguments: SolveArguments) -> None:
         raise InvalidInput("--pool-size does not apply to --method mistakes")
     checked_integer(arguments.show, "--show", 1)
     source = _source(arguments)
-    check_output(delivery.output, source.files, replace=delivery.replace)
+    output.check_output(delivery.output, source.files, replace=delivery.replace)
     instance, wanted, refused = source.data().instance(), source.expected(), None
     try:
         with about(name), Watch(name, details=True) as watch:
@@ -137,7 +148,7 @@ def solve(arguments: SolveArguments) -> None:
         report |= {"ranges": RANGES, "toml": _toml(arguments, instance)}
 
     def render(console: Console) -> None:
-        banner(console, SENSITIVE)
+        output.banner(console, SENSITIVE)
         _print_problem(console, report, instance, found)
         _print_best(console, report, instance, found)
         if isinstance(found, search.SupportPool):
@@ -331,7 +342,7 @@ def _print_best(console: Console, report: Report, instance: Instance, found: Fou
     of = [str(j) for j in best["support"] for _ in instance.layout.groups[j]]
     of += ["always"] * len(best["always"])
     names, coefs = best["columns"] + best["always"], best["coef"] + best["always_coef"]
-    print_table(
+    output.print_table(
         console,
         ("feature", "name", "coefficient"),
         zip(of, names, (f"{coef:.6g}" for coef in coefs), strict=True),
@@ -357,7 +368,7 @@ def _print_pool(
         features, names = " ".join(map(str, support)), _names(instance, support)
         listed.append((k + 1, f"{report['values'][k]:.10g}", features, names))
     titles = ("rank", "value", "features", "names")
-    print_table(console, titles, listed, left=titles[2:])
+    output.print_table(console, titles, listed, left=titles[2:])
     console.print(f"Worst listed value: {report['worst_listed_value']:.10g}")
     if math.isinf(pool.rest_bound):
         console.print("Every support is listed.")
@@ -372,7 +383,7 @@ def _print_levels(console: Console, report: Report, instance: Instance) -> None:
     for one in report["levels"]:
         value, bound = f"{one['value']:.10g}", f"{one['bound']:.10g}"
         rows.append((one["level"], value, bound, one["size"], _names(instance, one["support"])))
-    print_table(console, titles, rows, left=("names",))
+    output.print_table(console, titles, rows, left=("names",))
     if report["gap"] is not None:
         ratio = report["gap_over_twice_sensitivity"]
         needs = "meets" if ratio > 1.0 else "does not meet"
@@ -380,3 +391,184 @@ def _print_levels(console: Console, report: Report, instance: Instance) -> None:
             f"Gap between best and second best: at least {report['gap']:.6g} = {ratio:.4g} · 2Δ; "
             f"it {needs} the condition of mistakes, more than 2Δ."
         )
+
+
+ALL = "all"
+
+
+@options
+class CompareArguments:
+    """Arguments of `compare`."""
+
+    instances: list[str] = argument("INSTANCE", "Names of stored instances or .toml files.")
+    solvers: str = option(
+        "--solvers",
+        "all: every solver that can be used here, see 'mipselect solvers'.",
+        default=ALL,
+        metavar="NAME,NAME|all",
+        panel=SEARCH_PANEL,
+    )
+    search: SearchArguments = group(SearchArguments, without=("--pool-size", "--solver"))
+    delivery: Delivery = group(Delivery)
+
+
+@dataclass(frozen=True, eq=False)
+class FoundBySolver:
+    """Levels that one solver certified, and its lower bound on every support.
+
+    `remark` says why there are no levels.
+    """
+
+    solver: str
+    levels: MistakeLevels | None
+    bound: float
+    remark: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as part of a JSON object; what is infinite is null."""
+        levels, report = self.levels, picked(self, "solver", "remark")
+        report |= {"certified": levels is not None, "bound": finite_or_none(self.bound)}
+        if levels is None:
+            return report
+        bounds = map(finite_or_none, levels.bounds.tolist())
+        pairs = zip(levels.values.tolist(), bounds, strict=True)
+        return report | {
+            "optimum": float(levels.values[0]),
+            "support": levels.supports[0].tolist(),
+            "levels": [{"value": value, "bound": bound} for value, bound in pairs],
+            "tolerance": levels.tolerance,
+            "effort": effort_counts(levels.effort),
+        }
+
+
+@command
+def compare(arguments: CompareArguments) -> None:
+    """Find the mistake levels of each INSTANCE with several solvers. The report is SENSITIVE.
+
+    Fails if two answers contradict each other or what the file expects, or if one
+    is not certified.
+    """
+    from mipselect.problem.descriptions import expected, files_of
+    from mipselect.problem.stored import load_instance
+
+    delivery, names = arguments.delivery, arguments.instances
+    solvers = _solvers(arguments.solvers)
+    read = [path for name in names for path in files_of(name)]
+    output.check_output(delivery.output, read, replace=delivery.replace)
+    rounds, conflicts, failures = [], [], []
+    for name, instance, wanted in [(name, load_instance(name), expected(name)) for name in names]:
+        answers = [_ask(instance, solver, arguments.search, name) for solver in solvers]
+        against = []
+        for answer in answers:
+            if answer.levels is not None:
+                stored = compared(instance, answer.levels, wanted)
+                if stored is not None and not stored.agrees:
+                    against.append(f"{answer.solver} {stored.sentence}")
+            else:
+                failures.append(f"{name}: {answer.solver} certified nothing: {answer.remark}")
+        against += contradictions(answers)
+        conflicts += [f"{name}: {against[0]}"] if against else []
+        rounds.append(
+            {
+                "instance": name,
+                **picked(instance, "n", "p", "n_features", "support_size", "sensitivity"),
+                "contradictions": against,
+                "answers": [answer.to_dict() for answer in answers],
+            }
+        )
+    report = {
+        "command": "compare",
+        "sensitive": True,
+        "warning": SENSITIVE,
+        "compared": len(rounds),
+        "agree": not conflicts,
+        "certified": not failures,
+        "instances": rounds,
+    }
+
+    def render(console: Console) -> None:
+        output.banner(console, SENSITIVE)
+        for one in rounds:
+            _print_round(console, one)
+        if not conflicts:
+            console.print("No answer contradicts another.")
+
+    delivery.deliver(report, render)
+    if wrong := conflicts + failures:
+        raise MipselectError(f"(sensitive) {wrong[0]}")
+
+
+def _solvers(named: str) -> list[str]:
+    """Return the solvers that are named; raise `InvalidInput` for one that is not there."""
+    from mipselect.backends import available_solvers
+
+    usable = available_solvers()
+    solvers = list(usable if named == ALL else dict.fromkeys(named.split(",")))
+    for name in solvers:
+        check_solver(name)
+    if len(solvers) < 2:
+        raise InvalidInput(
+            f"comparing needs two answers, and {named!r} gives {len(solvers)}; "
+            f"solvers are {', '.join(usable)}"
+        )
+    return solvers
+
+
+def _ask(instance: Instance, solver: str, limits: SearchArguments, name: str) -> FoundBySolver:
+    """Let one solver search for the levels of an instance."""
+    keywords = picked(limits, "tolerance", "time_limit")
+    try:
+        with Watch(f"{name} with {solver}", details=True) as watch:
+            levels = search.mistake_levels(instance, solver=solver, progress=watch, **keywords)
+    except NotCertified as error:
+        return FoundBySolver(solver, None, min(error.bound, error.incumbent), str(error))
+    except SolverFailure as error:
+        return FoundBySolver(solver, None, -math.inf, str(error))
+    return FoundBySolver(solver, levels, float(levels.bounds.min()))
+
+
+def contradictions(answers: Sequence[FoundBySolver]) -> list[str]:
+    """Write a sentence for every bound above the value of a support that another answer has.
+
+    Every support that one answer names lies in some level of the other, whose bound must not be
+    above its value. As the bounds of a certified answer are within its tolerance of its values,
+    certified values that are further apart than the tolerance are found by this too.
+    """
+    found = []
+    for proving, naming in permutations(answers, 2):
+        if naming.levels is None:
+            continue
+        for support, value in zip(naming.levels.supports, naming.levels.values, strict=True):
+            what, bound = "every support", proving.bound
+            if proving.levels is not None:
+                level = proving.levels.level_of(support)
+                if level < len(proving.levels):
+                    what, bound = f"level {level}", float(proving.levels.bounds[level])
+            if bound > value + RELATIVE * abs(value):
+                found.append(
+                    f"{proving.solver} proves {what} to be at {bound:.12g} or above, and "
+                    f"{naming.solver} has a support in it of value {value:.12g}"
+                )
+    return found
+
+
+def _print_round(console: Console, one: Mapping[str, Any]) -> None:
+    """Print what each solver spent and found of an instance, and what contradicts what."""
+    size = f"p = {one['p']:,}"
+    if one["n_features"] != one["p"]:
+        size += f" columns, {one['n_features']:,} features"
+    heading(console, f"{one['instance']}: n = {one['n']:,}, {size}, s = {one['support_size']}")
+    spent, rows = ("masters", "iterations", "cuts", "solver_nodes"), []
+    for answer in one["answers"]:
+        row = [answer["solver"], "yes" if answer["certified"] else "NO"]
+        if effort := answer.get("effort"):
+            row += [f"{answer['optimum']:.10g}", *(effort[name] for name in spent)]
+            row.append(f"{effort['seconds']:.3f}")
+        rows.append(row)
+    titles = ("solver", "certified", "optimum", *spent[:3], "nodes", "seconds")
+    output.print_table(console, titles, rows, left=titles[:1])
+    for answer in one["answers"]:
+        if answer["remark"]:
+            line(console, f"{answer['solver']}: {answer['remark']}")
+    for sentence in one["contradictions"]:
+        console.print(f"CONTRADICTION: {sentence}", markup=False, style="bold red")

@@ -28,7 +28,7 @@ from mipselect.tables.public_map import (
     with_ranges,
 )
 from mipselect.tables.schema import NO_POINT, WEIGHT, TableSchema, seconds, unit_of
-from mipselect.validation import printable
+from mipselect.validation import listed, printable
 
 CLIPPED = 0.05
 """Share of clipped values that is a finding: one value in fifty is usually no loss."""
@@ -219,6 +219,12 @@ class FieldCheck:
     def share(self, kind: str) -> float:
         """Return the share of the rows whose value is of a kind; 0 where there are no rows."""
         return self.kinds[kind] / max(self.rows, 1)
+
+    @property
+    def cells(self) -> list[str]:
+        """Its name, and how many values are of each kind."""
+        counts = [f"{k:,} ({percent(k / self.rows)})" if k else "" for k in self.kinds.values()]
+        return [self.name, *counts]
 
     @property
     def odd(self) -> tuple[tuple[str, int], ...]:
@@ -428,6 +434,23 @@ lie, such as from the codebook
             )
             found.insert(0, Finding("the table", text))
         return tuple(found)
+
+    @property
+    def notes(self) -> list[str]:
+        """Sentences about the table that are no findings."""
+        found, lacking = [f"{self.rows:,} rows"], [each.name for each in self.fields if each.gap]
+        if self.people is not None:
+            found.append(self.people.summary)
+        if lacking:
+            found.append(
+                "no range, no categories, or no feature made of it in the schema: "
+                f"{listed(lacking)}; 'fit' and --score loss refuse that, while blocks need no "
+                "range of a number. Write it from public knowledge, give what is never a feature "
+                f'"mipselect:role": "ignored", or leave fields out: --never {",".join(lacking)}'
+            )
+        if self.ignored:
+            found.append(f"columns that are not in the schema, ignored: {listed(self.ignored)}")
+        return [f"{text[:1].upper()}{text[1:]}." for text in found]
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it, ready for JSON."""

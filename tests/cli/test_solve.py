@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from mipselect import Instance, backends, errors, load_instance, search, top_supports
-from mipselect.cli.compare import FoundBySolver, contradictions
+from mipselect.cli.solve import FoundBySolver, contradictions
 from mipselect.search import MistakeLevels, mistake_levels
 from mipselect.tables.moments import Moments
 from tests.support.commandline import Run
