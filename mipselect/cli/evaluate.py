@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from mipselect.cli.charging import Result, charge_and_deliver, opened, relation_of, warnings
+from mipselect.cli.charging import Result, charge_and_deliver, warnings
 from mipselect.cli.declared import argument, command, group, option, options, required
 from mipselect.cli.options import PRIVACY_PANEL, ChargeOptions, stated
 from mipselect.cli.output import NOT_PRIVATE, Delivery, banner, check_output, heading, line
@@ -91,8 +91,8 @@ def evaluate(arguments: EvaluateArguments) -> None:
     schema = None if arguments.schema is None else TableSchema.read(arguments.schema)
     source, name = table.source, Path(table.data).name
     unit_rule = arguments.question.unit_rule or "first"
-    ledger = opened(charge.ledger)
-    relation = relation_of(ledger, charge.relation)
+    ledger = charge.opened()
+    relation = charge.relation_of(ledger)
     read = [arguments.model, Path(table.data), *filter(None, [charge.ledger, arguments.schema])]
     check_output(delivery.output, read, replace=delivery.replace)
     unit = ROW if schema is None else schema.privacy_unit or ROW
@@ -109,7 +109,8 @@ def evaluate(arguments: EvaluateArguments) -> None:
     promised = Guarantee(arguments.epsilon, relation=relation, private=charge.seed is None)
     # A file of `ModelRelease.save` names no table.
     seen = Path(str(stored.get("data"))).name == name
-    notes = warnings(head, promised, unit, ledger, doubts=[OF_THE_FIT.format(name)] * seen)
+    doubts = [*promised.doubts(None), *[OF_THE_FIT.format(name)] * seen]
+    notes = warnings(head, unit, ledger, doubts)
 
     def draw(paying: Ledger | None) -> Result:
         with about(str(arguments.model)), Spinner(f"reading {table.data}"):
@@ -141,8 +142,8 @@ def evaluate(arguments: EvaluateArguments) -> None:
             "guarantee": guarantee.to_dict(),
             "quality": quality.to_dict(),
         }
-        doubts = () if quality.beats_chance else (quality.verdict,)
-        return Result(report=report, show=show, warnings=doubts)
+        verdict = "" if quality.beats_chance else quality.verdict
+        return Result(report=report, show=show, warning=verdict)
 
     asked = {**head, "protected_unit": unit, "notes": notes}
-    charge_and_deliver(ledger, asked, {}, draw, delivery)
+    charge_and_deliver(ledger, asked, draw, delivery)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mipselect.cli.declared import command, group, option, options, required
-from mipselect.cli.options import PRIVACY_PANEL, ChargeOptions
+from mipselect.cli.declared import command, group, option, options
+from mipselect.cli.options import PRIVACY_PANEL, DrawOptions
 from mipselect.cli.output import Delivery
 from mipselect.cli.table_options import (
     LOSS_OF_CLASSES,
@@ -53,8 +53,10 @@ class FitArguments:
         metavar="RELEASE.json",
         show_default="features are drawn",
     )
-    epsilon: float = required(
-        "--epsilon", "ε of features and coefficients together.", panel=PRIVACY_PANEL
+    drawing: DrawOptions = group(
+        DrawOptions,
+        without=("--method",),
+        help={"--epsilon": "ε of features and coefficients together."},
     )
     ranges: str | None = option(
         "--ranges",
@@ -63,13 +65,6 @@ class FitArguments:
         "5,000 or more; stated ranges do better, even twenty times too wide.",
         choices=("private",),
         show_default="those of --schema",
-        panel=PRIVACY_PANEL,
-    )
-    charge: ChargeOptions = group(ChargeOptions)
-    dry_run: bool = option(
-        "--dry-run",
-        "State the problem, the cost and the guarantee; read no row and draw nothing.",
-        default=False,
         panel=PRIVACY_PANEL,
     )
     quality_share: float | None = option(
@@ -94,10 +89,7 @@ class FitArguments:
         help={"--features": "Without --schema: columns to choose from."},
     )
     question: SchemaOptions = group(SchemaOptions)
-    scores: ScoreOptions = group(
-        ScoreOptions,
-        without=("--loss",),
-    )
+    scores: ScoreOptions = group(ScoreOptions, without=("--loss",))
     delivery: Delivery = group(Delivery)
 
 
@@ -118,4 +110,4 @@ def fit(arguments: FitArguments) -> None:
     from mipselect.cli.fit_plan import plan_of
 
     plan, source = plan_of(arguments)
-    plan.deliver(source, arguments.delivery, dry_run=arguments.dry_run)
+    plan.deliver(source, arguments.delivery)

@@ -59,7 +59,6 @@ def moments(arguments: MomentsArguments) -> None:
 
     It is SENSITIVE: it holds sums of the data without any privacy.
     """
-    from mipselect.cli.charging import note_of_the_target
     from mipselect.tables.moments import Moments, TableColumns, open_tables
     from mipselect.tables.schema import TableSchema
 
@@ -68,7 +67,6 @@ def moments(arguments: MomentsArguments) -> None:
     read = [arguments.schema, *map(Path, data)]
     check_output(output, read, endings=(".npz",), replace=arguments.delivery.replace)
     known = TableSchema.read(arguments.schema)
-    note_of_the_target(known, arguments.target)
     columns = TableColumns(arguments.question.question_about(known, arguments.target))
     sources = [arguments.dialect.source(path) for path in data]
     pieces = list(open_tables(sources, columns.public))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal
 
+from mipselect import privacy
 from mipselect.cli.declared import group, option, options, required
 from mipselect.errors import InvalidInput, about
+from mipselect.privacy.guarantee import checked_relation
 from mipselect.selectors import BY_NAME
 from mipselect.validation import checked_integer, plain_digits, shown
 
@@ -77,10 +80,28 @@ class ChargeOptions:
         if self.seed is not None:
             checked_integer(self.seed, "--seed", 0)
 
+    def opened(self) -> privacy.Ledger | None:
+        """Open the ledger; None where none was given.
+
+        Raises
+        ------
+        InvalidInput, LedgerBroken
+        """
+        return None if self.ledger is None else privacy.Ledger.open(self.ledger)
+
+    def relation_of(self, ledger: privacy.Ledger | None) -> str:
+        """Return the relation that was given, or else that of the ledger, or replace-one."""
+        known = "replace-one" if ledger is None else ledger.relation
+        return checked_relation(self.relation or known, "--relation")
+
+    def source(self) -> random.Random:
+        """Begin the source of all random choices."""
+        return random.SystemRandom() if self.seed is None else random.Random(self.seed)
+
 
 @options
-class SupportDrawOptions:
-    """A draw of a support: its ε, its method, and the ledger that it is charged to.
+class DrawOptions:
+    """A draw: its ε, the method that draws a support, and the ledger that it is charged to.
 
     What a method takes is `further`: the command line asks the method for its options.
     """
@@ -96,7 +117,7 @@ class SupportDrawOptions:
         show_default="permute-and-flip; with a ledger of ρ exponential",
         choices=BY_NAME,
     )
-    charge: ChargeOptions = group(ChargeOptions, without=("--relation",))
+    charge: ChargeOptions = group(ChargeOptions)
     dry_run: bool = option(
         "--dry-run",
         "State the problem, the cost and the guarantee; read no row and draw nothing.",

@@ -3,52 +3,25 @@
 from __future__ import annotations
 
 import math
-import random
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.console import Console
 
+from mipselect import errors, privacy
 from mipselect.blocks.grid import MOST_ROWS
-from mipselect.cli.charging import (
-    Result,
-    charge_and_deliver,
-    check_ledger,
-    left_in_words,
-    note_of_identifiers,
-    opened,
-    table_named,
-    warnings,
-)
-from mipselect.cli.options import AUTO, PARSED, SupportDrawOptions, check_solver, stated
-from mipselect.cli.output import (
-    NOT_PRIVATE,
-    Delivery,
-    banner,
-    check_output,
-    heading,
-    line,
-    print_table,
-)
+from mipselect.cli import charging, output
+from mipselect.cli.options import AUTO, PARSED, DrawOptions, check_solver, stated
 from mipselect.cli.progress import Watch
 from mipselect.cli.start import say
-from mipselect.errors import (
-    BoundViolated,
-    ConditionNotMet,
-    InvalidInput,
-    MipselectError,
-    NotCertified,
-    SolverFailure,
-    about,
-)
+from mipselect.errors import InvalidInput, about
 from mipselect.mechanisms.base import Mechanism
 from mipselect.parameters import parameters_of
-from mipselect.privacy import Guarantee, Ledger
+from mipselect.privacy import Guarantee
 from mipselect.privacy.guarantee import ROW, amount
 from mipselect.privacy.public_fields import in_words, public_settings
 from mipselect.problem.problem import Problem
@@ -58,74 +31,121 @@ from mipselect.selectors import BY_NAME
 from mipselect.selectors.base import PrivateSelector, RowsSelector, ScoreSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector
 from mipselect.selectors.problem import ProblemSelector
+from mipselect.tables.described import looking_like_identifiers
 from mipselect.tables.public_map import people_in_words
 from mipselect.validation import checked_integer, checked_positive, listed
 
 if TYPE_CHECKING:
     from mipselect.cli.inputs import ProblemSource
 
-GUARANTEES_OF_DRAWS = ("guarantee_of_one_draw", "guarantee_of_all_draws")
-"""Keys of the guarantee of a draw in a JSON object, from when a command could draw several."""
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ReleasePlan(ABC):
-    """A release that is to be drawn, and what it may cost; checked, and public.
+class ReleasePlan:
+    """A draw of a support, and what it may cost; checked, and public. A fit adds a model on it.
 
     Attributes
     ----------
     head : mapping
         First entries of a report, which name the data.
-    seed : int or None
-        A seed takes the privacy away.
+    drawing : DrawOptions
+        ε, and a seed, which takes the privacy away.
     ledger : Ledger or None
         Pays for all of it at once, and remembers it.
     method : PrivateSelector
         Selects the features.
-    epsilon : float
-        ε that was asked for.
+
+    Raises
+    ------
+    BudgetExceeded
+        If the draw costs more than is left in the ledger.
+    RelationMismatch
+        If the ledger is kept under another relation.
     """
 
+    drawn_is: ClassVar = "support"
+    """What is drawn, in a word."""
+
     head: Mapping[str, Any]
-    seed: int | None
-    ledger: Ledger | None
+    drawing: DrawOptions
+    ledger: privacy.Ledger | None
     method: PrivateSelector
-    epsilon: float
+
+    def __post_init__(self) -> None:
+        with about("--epsilon and --delta"):
+            total = self.together
+        # Where ρ is counted the mechanism may state one that only the data's shape settles.
+        if self.ledger is not None and (self.ledger.currency != "rho" or total.rho is not None):
+            self.ledger.after(total)
 
     @property
     def title(self) -> str:
         """Name of the data in messages."""
-        return table_named(self.head)
+        return charging.table_named(self.head)
 
     @property
     def settings(self) -> Mapping[str, Any]:
         """Recorded settings besides those of the problem and the method."""
         return {}
 
-    def doubts(self, n: int | None) -> tuple[str, ...]:
-        """Say what public numbers speak against the draw."""
-        return ()
-
-    @abstractmethod
-    def total(self, stated: Mapping[str, Guarantee]) -> Guarantee:
-        """Return the guarantee of all, from what the method states: a ρ once p is known."""
-
-    @abstractmethod
-    def stating(self, total: Guarantee) -> dict[str, Any]:
-        """Return what is drawn, with this guarantee of all, as part of a JSON object."""
+    def doubts(self, n: int | None) -> list[str]:
+        """Say what public numbers speak against the draw; n is None where it is not known."""
+        return self.together.doubts(n)
 
     @property
-    @abstractmethod
-    def cost(self) -> list[str]:
-        """Lines on what is drawn, and the price of each part."""
+    def relation(self) -> str:
+        """That of the ledger, if the method states it, else that of the method."""
+        own = self.method.guarantee.relation
+        asked = own if self.ledger is None else self.ledger.relation
+        return asked if asked in self.method.guarantees else own
 
-    @abstractmethod
+    def total(self, stated: Mapping[str, Guarantee]) -> Guarantee:
+        """Return the guarantee of all, from what the method states: a ρ once p is known."""
+        one = self.method.guarantees[self.relation]
+        return replace(one, rho=stated.get(self.relation, one).rho, private=not self.seeded)
+
+    def parts(self, total: Guarantee) -> Mapping[str, Guarantee]:
+        """Return guarantees of parts of what is drawn, by name; `total` is that of all."""
+        return {"one_draw": total, "all_draws": total}
+
+    def price(self, total: Guarantee) -> str:
+        """Say what is drawn, and what each part of it costs; `total` is the guarantee of all."""
+        return f"1 draw at {amount(total)}, by {self.method.name}"
+
     def law(self, data: StoredData, progress: ProgressCallback) -> Mechanism[Any]:
-        """Make the law that features are drawn from; nothing is drawn. Sensitive."""
+        """Make the law that features are drawn from; nothing is drawn. Sensitive.
 
-    @abstractmethod
-    def draw(self, law: Mechanism[Any], data: StoredData, ledger: Ledger | None) -> Result:
-        """Charge the ledger, if there is one, and draw."""
+        Scores are of data as they are, values of clipped data.
+        """
+        method = self.method
+        if isinstance(method, RowsSelector):
+            return method.law(method.problem(data.problem), data.rows(), self.source)
+        assert isinstance(method, ProblemSelector)
+        return method.on(data.made(), self.source, progress)
+
+    def draw(self, law: Mechanism[Any], data: StoredData, ledger: privacy.Ledger | None) -> Any:
+        """Charge the ledger, if there is one, and draw; return the release."""
+        drawn = law.release(ledger, rng=self.source)
+        # Scores have no names; the features do.
+        names = tuple(data.problem.feature_names[j] for j in drawn.support)
+        return replace(drawn, feature_names=names)
+
+    def entries(self, release: Any) -> dict[str, Any]:
+        """Return what was drawn, as part of a JSON object."""
+        return {"releases": [release.to_dict()]}
+
+    def show(self, console: Console, release: Any) -> None:
+        """Print the same."""
+        row = " ".join(map(str, release.support)), ", ".join(release.feature_names)
+        output.print_table(console, ("features", "names"), [row], left=("features", "names"))
+
+    def verdict(self, release: Any) -> str:
+        """Say what the release itself tells of its worth; "" for nothing."""
+        return ""
+
+    @property
+    def seeded(self) -> bool:
+        """True if the draws repeat, and are not private."""
+        return self.drawing.charge.seed is not None
 
     @property
     def together(self) -> Guarantee:
@@ -138,9 +158,19 @@ class ReleasePlan(ABC):
         return self.together.relation == "add-remove"
 
     @cached_property
-    def source(self) -> random.Random:
+    def source(self) -> Any:
         """Source of all random choices."""
-        return random.SystemRandom() if self.seed is None else random.Random(self.seed)
+        return self.drawing.charge.source()
+
+    def stating(self, total: Guarantee) -> dict[str, Any]:
+        """Return the guarantee of all and its parts, as part of a JSON object."""
+        parts = {f"guarantee_of_{name}": part for name, part in self.parts(total).items()}
+        return {
+            "private": total.private,
+            "cost": self.price(total),
+            **{name: one.to_dict() for name, one in {"guarantee": total, **parts}.items()},
+            **({} if total.private else {"warning": output.NOT_PRIVATE}),
+        }
 
     def recorded(self, problem: Problem, n: int | None) -> dict[str, Any]:
         """Return the public settings for the JSON object; null is what does not apply.
@@ -175,6 +205,8 @@ class ReleasePlan(ABC):
             public["unit_rule"] = units.unit_rule
         return {
             "n": known,
+            "method": self.method.name,
+            "epsilon": self.drawing.epsilon,
             **public,
             "number_of_supports": sum(
                 math.comb(asked.n_features, size) for size in sizes or [asked.support_size]
@@ -186,7 +218,7 @@ class ReleasePlan(ABC):
             **self.settings,
         }
 
-    def deliver(self, source: ProblemSource, delivery: Delivery, *, dry_run: bool) -> None:
+    def deliver(self, source: ProblemSource, delivery: output.Delivery) -> None:
         """Say what would be drawn, or draw it; then deliver the report.
 
         For a dry run no row is read and nothing is charged. What is said of the draw depends on
@@ -197,15 +229,15 @@ class ReleasePlan(ABC):
         InvalidInput
             For an output that would replace what is read, or the ledger; before a row is read.
         """
-        read = [*source.files, *(() if self.ledger is None else filter(None, [self.ledger.path]))]
-        check_output(delivery.output, read, replace=delivery.replace)
-        data = None if dry_run else source.data()
+        read = [*source.files, *filter(None, [self.drawing.charge.ledger])]
+        output.check_output(delivery.output, read, replace=delivery.replace)
+        data = None if self.drawing.dry_run else source.data()
         problem, n = source.problem() if data is None else (data.problem, data.data.n)
         recorded, known = self.recorded(problem, n), None if self.hides_n else n
         if "target" in self.head and "schema" not in self.head:
             note_of_identifiers(problem.feature_names)
-        doubts = self.doubts(known)
-        notes = warnings(self.head, self.together, unit_of(problem), self.ledger, known, doubts)
+        unit = recorded.get("protected_unit", ROW)
+        notes = charging.warnings(self.head, unit, self.ledger, self.doubts(known))
         chance = None if known is None else self.method.chance_level(problem, known)
         if data is None:
             self._plan(problem, recorded, notes, delivery)
@@ -217,13 +249,16 @@ class ReleasePlan(ABC):
             say(f"warning: {chance.sentence}")
 
     def _plan(
-        self, problem: Problem, recorded: Mapping[str, Any], notes: list[str], delivery: Delivery
+        self,
+        problem: Problem,
+        recorded: Mapping[str, Any],
+        notes: list[str],
+        delivery: output.Delivery,
     ) -> None:
         """Deliver what would be drawn, and what the ledger would have left."""
         with about(self.title):
-            stated = self.method.stated(self.method.problem(problem))
-            total = self.total(stated)
-        ledger, left, lines = self.ledger, None, self.cost
+            total = self.total(self.method.stated(self.method.problem(problem)))
+        ledger, left, budget = self.ledger, None, ""
         if ledger is not None:
             before, after = ledger.remaining, ledger.after(total)
             left = {
@@ -231,104 +266,83 @@ class ReleasePlan(ABC):
                 "remaining": before.to_dict(),
                 "would_remain": after.to_dict(),
             }
-            words = f"{left_in_words(before)} left, and would have {left_in_words(after)}"
-            lines = [*lines, f"Budget: the ledger has {words}."]
+            has, would_have = map(charging.left_in_words, (before, after))
+            budget = f"Budget: the ledger has {has} left, and would have {would_have}."
 
         def render(console: Console) -> None:
-            if self.seed is not None:
-                banner(console, NOT_PRIVATE)
-            nothing = "no row was read, nothing drawn and nothing spent"
-            heading(console, f"{self.title}: dry run; {nothing}")
-            for text in (*lines, f"Guarantee: {total.of_unit(unit_of(problem))}."):
-                line(console, text)
-            print_settings(console, recorded)
+            nothing = "dry run; no row was read, nothing drawn and nothing spent"
+            self._print(console, nothing, total, recorded)
+            if budget:
+                output.line(console, budget)
 
         begun = {**self.head, "dry_run": True, "sensitive": False, **self.stating(total)}
         delivery.deliver({**begun, **recorded, "notes": notes, "ledger": left}, render)
 
-    def _draw(self, data: StoredData, asked: Mapping[str, Any], delivery: Delivery) -> None:
+    def _draw(self, data: StoredData, asked: Mapping[str, Any], delivery: output.Delivery) -> None:
         """Make the law, charge, draw and deliver."""
         watch = Watch(self.title, details=False)
         with about(self.title), watch, without_numbers(self.method, "no budget is spent"):
             law = self.law(data, watch)
             law.prepare()
 
-        def draw(paying: Ledger | None) -> Result:
+        def draw(paying: privacy.Ledger | None) -> charging.Result:
             spent = "no budget is spent"
             if paying is not None:
                 spent = "what was charged to the ledger stays charged"
             with about(self.title), watch, without_numbers(self.method, spent):
-                return self.draw(law, data, paying)
+                release = self.draw(law, data, paying)
+            total = release.guarantee
+            words = "drawn {}, not private" if self.seeded else "released {}"
 
-        def settings(console: Console) -> None:
-            print_settings(console, asked)
+            def show(console: Console) -> None:
+                self._print(console, words.format(self.drawn_is), total, asked, release)
 
-        noted = {name: value for name, value in self.settings.items() if value is not None}
-        noted |= {"method": self.method.name, "epsilon": self.epsilon}
-        charge_and_deliver(self.ledger, asked, noted, draw, delivery, settings)
+            report = {**self.stating(total), **self.entries(release)}
+            return charging.Result(report=report, show=show, warning=self.verdict(release))
 
+        charging.charge_and_deliver(self.ledger, asked, draw, delivery)
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class SupportPlan(ReleasePlan):
-    """A draw of a support."""
-
-    @property
-    def relation(self) -> str:
-        """That of the ledger, if the method states it, else that of the method."""
-        own = self.method.guarantee.relation
-        asked = own if self.ledger is None else self.ledger.relation
-        return asked if asked in self.method.guarantees else own
-
-    def total(self, stated: Mapping[str, Guarantee]) -> Guarantee:
-        """See `ReleasePlan`."""
-        one = self.method.guarantees[self.relation]
-        return replace(one, rho=stated.get(self.relation, one).rho, private=self.seed is None)
-
-    @property
-    def cost(self) -> list[str]:
-        """See `ReleasePlan`."""
-        return [f"Cost: 1 draw at {amount(self.together)}, by {self.method.name}."]
-
-    def stating(self, total: Guarantee) -> dict[str, Any]:
-        """See `ReleasePlan`."""
-        return {
-            "private": total.private,
-            "method": self.method.name,
-            "cost": f"1 draw at {amount(total)}",
-            **dict.fromkeys(GUARANTEES_OF_DRAWS, total.to_dict()),
-            **({} if total.private else {"warning": NOT_PRIVATE}),
-        }
-
-    def law(self, data: StoredData, progress: ProgressCallback) -> Mechanism[Any]:
-        """See `ReleasePlan`. Scores are of data as they are, values of clipped data."""
-        method = self.method
-        if isinstance(method, RowsSelector):
-            return method.law(method.problem(data.problem), data.rows(), self.source)
-        assert isinstance(method, ProblemSelector)
-        return method.on(data.made(), self.source, progress)
-
-    def draw(self, law: Mechanism[Any], data: StoredData, ledger: Ledger | None) -> Result:
-        """See `ReleasePlan`."""
-        drawn = law.release(ledger, rng=self.source)
-        # Scores have no names; the features do.
-        names = tuple(data.problem.feature_names[j] for j in drawn.support)
-        release, unit = replace(drawn, feature_names=names), unit_of(data.problem)
-
-        def show(console: Console) -> None:
-            if not release.private:
-                banner(console, NOT_PRIVATE)
-            kind = "released support" if release.private else "drawn support, not private"
-            heading(console, f"{self.title}: {kind}")
-            row = " ".join(map(str, release.support)), ", ".join(names)
-            print_table(console, ("features", "names"), [row], left=("features", "names"))
-            for text in (*self.cost, f"Guarantee: {release.guarantee.of_unit(unit)}."):
-                line(console, text)
-
-        report = {**self.stating(release.guarantee), "releases": [release.to_dict()]}
-        return Result(report=report, show=show)
+    def _print(
+        self,
+        console: Console,
+        what: str,
+        total: Guarantee,
+        settings: Mapping[str, Any],
+        release: Any = None,
+    ) -> None:
+        """Print what was or would be drawn, its cost and guarantee, and the public settings."""
+        if self.seeded:
+            output.banner(console, output.NOT_PRIVATE)
+        output.heading(console, f"{self.title}: {what}")
+        if release is not None:
+            self.show(console, release)
+        guarantee = total.of_unit(settings.get("protected_unit", ROW))
+        for text in (f"Cost: {self.price(total)}.", f"Guarantee: {guarantee}."):
+            output.line(console, text)
+        print_settings(console, settings)
 
 
-def default_method(ledger: Ledger | None) -> str:
+def support_plan(drawing: DrawOptions, head: Mapping[str, Any]) -> ReleasePlan:
+    """Open the ledger and check the options of a draw of a support, before any data are read.
+
+    Parameters
+    ----------
+    drawing : DrawOptions
+    head : mapping
+        See `ReleasePlan`.
+
+    Raises
+    ------
+    InvalidInput
+        Naming the option.
+    """
+    ledger = drawing.charge.opened()
+    name = default_method(ledger) if drawing.method is None else drawing.method
+    method = method_asked_for(name, drawing.epsilon, drawing.further)
+    return ReleasePlan(head=head, drawing=drawing, ledger=ledger, method=method)
+
+
+def default_method(ledger: privacy.Ledger | None) -> str:
     """Choose permute-and-flip, or the exponential mechanism where ρ is counted: it costs less ρ."""
     if ledger is not None and ledger.currency == "rho":
         return "exponential"
@@ -372,48 +386,15 @@ def flags_of(kind: type[PrivateSelector]) -> dict[str, str]:
     return {about.flag: name for name, about in known if about.flag is not None}
 
 
-def plan_draws(drawing: SupportDrawOptions, head: Mapping[str, Any]) -> SupportPlan:
-    """Open the ledger and check the options of a release, before any data are read.
-
-    Parameters
-    ----------
-    drawing : SupportDrawOptions
-    head : mapping
-        See `ReleasePlan`.
-
-    Raises
-    ------
-    InvalidInput
-        Naming the option.
-    BudgetExceeded
-        If the draw costs more than is left in the ledger.
-    RelationMismatch
-        If the ledger is kept under another relation.
-    """
-    ledger = opened(drawing.charge.ledger)
-    name = default_method(ledger) if drawing.method is None else drawing.method
-    plan = SupportPlan(
-        head=head,
-        seed=drawing.charge.seed,
-        ledger=ledger,
-        method=method_asked_for(name, drawing.epsilon, drawing.further),
-        epsilon=drawing.epsilon,
-    )
-    with about("--epsilon and --delta"):
-        total = replace(plan, seed=None).together
-    check_ledger(ledger, total)
-    return plan
-
-
 @contextmanager
 def without_numbers(method: PrivateSelector, spent: str) -> Iterator[None]:
     """Take what depends on the data out of the messages of errors; `spent` says what it cost."""
     details = "; 'mipselect solve' shows the details, which are sensitive"
     try:
         yield
-    except SolverFailure:
+    except errors.SolverFailure:
         words = f"the solver failed, so nothing was released and {spent}{details}"
-    except NotCertified:
+    except errors.NotCertified:
         words = (
             f"not certified within the tolerance, so nothing was released and {spent}; allow more "
             f"time or use another solver{details}"
@@ -423,12 +404,12 @@ def without_numbers(method: PrivateSelector, spent: str) -> Iterator[None]:
                 f"no exact draw was made within the time limit, so nothing was released and {spent}"
                 "; allow more time, a smaller ε or smaller sizes, or use another method"
             )
-    except BoundViolated:
+    except errors.BoundViolated:
         words = (
             "a proven bound was wrong, which no data should bring about, so nothing was released "
             f"and {spent}: this is an error of mipselect; please report it"
         )
-    except ConditionNotMet:
+    except errors.ConditionNotMet:
         words = (
             "the data are not proven to meet the condition of the mechanism, so nothing was "
             "released; this refusal itself depends on the data, as a release would have, and no "
@@ -437,7 +418,7 @@ def without_numbers(method: PrivateSelector, spent: str) -> Iterator[None]:
         )
     else:
         return
-    raise MipselectError(words)
+    raise errors.MipselectError(words)
 
 
 METHOD_FIELDS = (
@@ -447,24 +428,26 @@ METHOD_FIELDS = (
 """What methods here record; null of the others."""
 
 
-def unit_of(problem: Problem) -> str:
-    """Return the unit that a guarantee is about: "row", or the field of the privacy unit."""
-    return ROW if problem.units is None else problem.units.protected_unit
+def note_of_identifiers(names: Sequence[str]) -> None:
+    """Print which of these names of features look like identifiers, where there is no schema."""
+    alike, looks = looking_like_identifiers(names)
+    leave = "it leaves it" if len(alike) == 1 else "them leaves them"
+    if alike:
+        say(f"note: {listed(alike)} {looks}, and may be drawn; --features without {leave} out.")
 
 
 def print_settings(console: Console, settings: Mapping[str, Any]) -> None:
     """Print public settings in the words of `PUBLIC_FIELDS`, as a report does."""
     told = public_settings(settings, hides_n=False).items()
-    line(console, f"Settings: {'; '.join(in_words(*each) for each in told)}")
+    output.line(console, f"Settings: {'; '.join(in_words(*each) for each in told)}")
     if "unit_rule" in settings:
-        line(
-            console, f"People: {people_in_words(settings['protected_unit'], settings['unit_rule'])}"
-        )
+        people = people_in_words(settings["protected_unit"], settings["unit_rule"])
+        output.line(console, f"People: {people}")
     if settings["features"] is not None:
-        line(console, f"Features: {listed(settings['features'])}")
+        output.line(console, f"Features: {listed(settings['features'])}")
     if "always" in settings:
         always = [*settings["always"], *(["an intercept"] if settings["intercept"] else [])]
         text = listed(always) if always else "nothing"
         if settings["always"] and not settings["always_counts"]:
             text += f"; no score depends on {listed(settings['always'])}"
-        line(console, f"Always in: {text}")
+        output.line(console, f"Always in: {text}")

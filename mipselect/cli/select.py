@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from copy import copy
-from dataclasses import asdict, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from mipselect.blocks.scores import LOSS
-from mipselect.cli.declared import command, group, option, options, refuse
-from mipselect.cli.options import SupportDrawOptions, option_named, stated
+from mipselect.cli.declared import command, group, option, options
+from mipselect.cli.options import DrawOptions
 from mipselect.cli.output import Delivery
 from mipselect.cli.table_options import (
-    HAS_SCHEMA,
-    NEEDS_SCHEMA,
-    NO_RANGE,
     NumbersOptions,
     Regularisation,
     SchemaOptions,
@@ -23,18 +13,6 @@ from mipselect.cli.table_options import (
     SourceOptions,
     TableOptions,
 )
-from mipselect.errors import InvalidInput, about
-from mipselect.validation import checked_integer
-
-if TYPE_CHECKING:  # --help imports none of them.
-    from mipselect.cli.inputs import ProblemSource
-    from mipselect.cli.releasing import SupportPlan
-    from mipselect.problem.block_scores import BlockOptions
-    from mipselect.problem.problem import Problem
-    from mipselect.problem.stored import StoredData
-    from mipselect.selectors.base import PrivateSelector
-    from mipselect.selectors.problem import ProblemSelector
-    from mipselect.tables.schema import TableSchema
 
 EXAMPLES = """Examples:
 
@@ -77,7 +55,7 @@ class SelectArguments:
     regularisation: Regularisation = group(Regularisation)
     question: SchemaOptions = group(SchemaOptions)
     scores: ScoreOptions = group(ScoreOptions)
-    drawing: SupportDrawOptions = group(SupportDrawOptions)
+    drawing: DrawOptions = group(DrawOptions, without=("--relation",))
     delivery: Delivery = group(Delivery)
 
 
@@ -96,22 +74,20 @@ def select(arguments: SelectArguments) -> None:
     sample-aggregate need none. Without --schema no bound has a default: one
     derived from the data would leak.
     """
-    from mipselect.cli.releasing import plan_draws
-    from mipselect.tables.schema import TableSchema
+    from mipselect.cli import inputs, releasing
 
-    table, drawing = arguments.table, arguments.drawing
-    schema = None if table.schema is None else TableSchema.read(table.schema)
-    head = {"command": "select", **table.head, **titles_of(schema)}
-    plan = plan_draws(drawing, head)
-    source = table_asked_of(arguments, schema, plan)
-    plan.deliver(source, arguments.delivery, dry_run=drawing.dry_run)
+    table, schema = arguments.table, arguments.table.described()
+    titles = {} if schema is None else schema.titles
+    head = {"command": "select", **table.head, **({"titles": titles} if titles else {})}
+    plan = releasing.support_plan(arguments.drawing, head)
+    plan.deliver(inputs.table_asked_of(arguments, schema, plan), arguments.delivery)
 
 
 @options
 class ReleaseArguments:
     """Arguments of `release`."""
 
-    drawing: SupportDrawOptions = group(SupportDrawOptions)
+    drawing: DrawOptions = group(DrawOptions, without=("--relation",))
     source: SourceOptions = group(SourceOptions)
     delivery: Delivery = group(Delivery)
 
@@ -124,146 +100,12 @@ def release(arguments: ReleaseArguments) -> None:
 
     Running time, and whether a run ends, depend on the data and are not covered.
     """
-    from mipselect.cli.inputs import ENDING, asked_of
-    from mipselect.cli.releasing import plan_draws
+    from mipselect.cli import inputs, releasing
     from mipselect.selectors.base import RowsSelector
 
-    drawing, instance = arguments.drawing, arguments.source.instance
-    plan = plan_draws(drawing, {"command": "release", "instance": instance})
-    source = asked_of(arguments.source, plan.method.sizes)
-    if instance.endswith(ENDING) and isinstance(plan.method, RowsSelector):
+    instance, drawing = arguments.source.instance, arguments.drawing
+    plan = releasing.support_plan(drawing, {"command": "release", "instance": instance})
+    source = inputs.asked_of(arguments.source, plan.method.sizes)
+    if instance.endswith(inputs.ENDING) and isinstance(plan.method, RowsSelector):
         plan.method.require_sums()
-    plan.deliver(source, arguments.delivery, dry_run=drawing.dry_run)
-
-
-def titles_of(schema: TableSchema | None) -> dict[str, Any]:
-    """Return titles and units by field for the JSON object of a release; empty without any."""
-    found = {}
-    for entry in () if schema is None else schema.content["fields"]:
-        told = {key: entry[key] for key in ("title", "unit") if isinstance(entry.get(key), str)}
-        if told:
-            found[entry["name"]] = told
-    return {"titles": found} if found else {}
-
-
-def table_asked_of(
-    arguments: SelectArguments, schema: TableSchema | None, plan: SupportPlan
-) -> ProblemSource:
-    """Name a table of numbers, or one with a schema, and the score of what is selected from it."""
-    from mipselect.cli.charging import note_of_the_target
-    from mipselect.cli.inputs import scored_table, size_of
-    from mipselect.selectors.problem import ProblemSelector
-    from mipselect.tables.instances import ScoredTable
-
-    table, numbers, question = arguments.table, arguments.numbers, arguments.question
-    method, size = plan.method, size_of(arguments.support_size, plan.method.sizes)
-    bounds = stated(x_bound=numbers.x_bound, y_bound=numbers.y_bound)
-    bounds |= stated(**asdict(arguments.regularisation))
-    if schema is None:
-        refuse(question, NEEDS_SCHEMA)
-    else:
-        refuse(numbers, HAS_SCHEMA)
-    _refuse_bounds(bounds, method)
-    settings, blocks = dict[str, Any](), None
-    if not isinstance(method, ProblemSelector):
-        refuse(arguments.scores, f"does not apply to --method {method.name}")
-    elif (scored := _scored(arguments, plan, method, bounds)).asked_score != LOSS:
-        blocks = scored.block_options(plan.source)
-    else:
-        settings["loss"] = scored.loss
-    if blocks is None:
-        if schema is None:
-            _require_bounds(bounds, method)
-        else:
-            settings["intercept"] = not question.no_intercept
-        settings |= bounds
-    if schema is None:
-        settings = {"support_size": size, "loss": None, **settings}
-        return _numbers(arguments, blocks, settings)
-    if blocks is not None:
-        refuse(replace(question, always=None, never=None, unit_rule=None), NO_RANGE)
-    note_of_the_target(schema, table.target)
-    asked = question.question_about(schema, table.target)
-    scored_by = ScoredTable(table.source, asked, size, settings, blocks)
-    return scored_table(table.data, scored_by, files=table.files)
-
-
-def _scored(
-    arguments: SelectArguments,
-    plan: SupportPlan,
-    method: ProblemSelector,
-    bounds: Mapping[str, float],
-) -> ProblemSelector:
-    """Return a copy of the method with the score that is asked for, and what goes with it."""
-    from mipselect.losses import checked_loss
-
-    scores, question = arguments.scores, arguments.question
-    given = stated(loss=scores.loss)
-    of_loss = scores.loss or question.ranges or question.no_intercept
-    score = scores.score
-    if score is None and (of_loss or plan.relation == "add-remove"):
-        score = LOSS
-    with about("--loss"):
-        checked_loss(scores.loss or "squared")
-    return copy(method).set_params(score=score, **given, **bounds).check(option_named)
-
-
-def _refuse_bounds(bounds: Mapping[str, float], method: PrivateSelector) -> None:
-    """Raise `InvalidInput` for a bound that a method does not know."""
-    for name in bounds:
-        if name not in method.bounds:
-            beside = " beside --mcmc-radius" * (method.name == "mcmc" and name != "ridge")
-            raise InvalidInput(
-                f"{option_named(name)} does not apply to --method {method.name}{beside}"
-            )
-
-
-def _require_bounds(given: Mapping[str, float], method: PrivateSelector) -> None:
-    """Raise `InvalidInput` unless all bounds that the method needs are given."""
-    missing = [option_named(name) for name in method.bounds if name not in given]
-    if "--coef-bound" in missing and method.name == "mcmc":
-        missing[-1] += " (or --mcmc-radius)"
-    if missing:
-        raise InvalidInput(
-            "--schema (begin one with 'mipselect describe') or, for a table of numbers, "
-            f"{', '.join(missing)} must be given: the bounds are public assumptions, chosen "
-            "without looking at the data; a default derived from the data would leak"
-            + "; --score blocks needs none"
-            * ("ridge" in method.bounds)
-        )
-
-
-def _numbers(
-    arguments: SelectArguments, blocks: BlockOptions | None, settings: Mapping[str, Any]
-) -> ProblemSource:
-    """Name a table of numbers, with the settings of `Instance` or scored from blocks of rows."""
-    from mipselect.cli.inputs import ProblemSource
-    from mipselect.problem.data import Rows
-    from mipselect.problem.problem import Problem
-    from mipselect.problem.stored import StoredData
-    from mipselect.tables.numbers import header, read_table
-
-    table, path = arguments.table, Path(arguments.table.data)
-    asked = table.source, table.target, arguments.numbers.chosen
-    named = "the largest of --sizes" if arguments.support_size is None else "--support-size"
-
-    def problem() -> tuple[Problem, int | None]:
-        names = header(*asked)
-        checked_integer(settings["support_size"], f"{path}: {named}", 1, len(names))
-        with about(str(path)):
-            found = Problem.of_columns(len(names), names, **settings)
-            return (found if blocks is None else blocks.scored(found)), None
-
-    def data() -> StoredData:
-        arrays = read_table(*asked)
-        checked_integer(settings["support_size"], f"{path}: {named}", 1, arrays[0].shape[1])
-        stored = StoredData.of_arrays(path, arrays, settings)
-        if blocks is None:
-            return stored
-        rows = stored.rows()
-        assert isinstance(rows, Rows)
-        with about(str(path)):
-            made = blocks.of_rows(stored.problem, rows)
-        return StoredData(path, made.problem, made)
-
-    return ProblemSource(problem, data, table.files)
+    plan.deliver(source, arguments.delivery)

@@ -6,15 +6,15 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mipselect import tables
 from mipselect.cli.declared import argument, group, option, options, required
 from mipselect.cli.options import stated
+from mipselect.cli.start import say
 from mipselect.errors import InvalidInput
 from mipselect.validation import plain_digits, shown
 
 if TYPE_CHECKING:  # Reading tables takes long to import.
-    from mipselect.tables.parts import TableFile
     from mipselect.tables.public_map import TableQuestion
-    from mipselect.tables.schema import TableSchema
 
 TABLE_PANEL = "Table with a schema"
 BOUNDS_PANEL = "Public bounds of --score loss and of single methods"
@@ -63,12 +63,10 @@ class DialectOptions:
         mark = "\t" if self.delimiter in TAB else self.delimiter
         return stated(delimiter=mark, sheet=self.sheet)
 
-    def source(self, data: str) -> TableFile:
+    def source(self, data: str) -> tables.TableFile:
         """Return the table; raise `InvalidInput`, naming the option, for what is none of them."""
-        from mipselect.tables.parts import TableFile
-
         try:
-            return TableFile(data, **self.keywords)
+            return tables.TableFile(data, **self.keywords)
         except InvalidInput as error:
             raise InvalidInput(f"--{error}") from None
 
@@ -81,7 +79,7 @@ class TableArgument:
     dialect: DialectOptions = group(DialectOptions)
 
     @property
-    def source(self) -> TableFile:
+    def source(self) -> tables.TableFile:
         """The table, with the way in which it is written."""
         return self.dialect.source(self.data)
 
@@ -103,6 +101,10 @@ class TableOptions(TableArgument):
         """First entries of a report, after the command."""
         named = {**super().head, "target": self.target}
         return named if self.schema is None else {**named, "schema": str(self.schema)}
+
+    def described(self) -> tables.TableSchema | None:
+        """Read the schema; None where none was given."""
+        return None if self.schema is None else tables.TableSchema.read(self.schema)
 
     @property
     def files(self) -> list[Path]:
@@ -206,11 +208,18 @@ class SchemaOptions:
             unit_rule=self.unit_rule,
         )
 
-    def question_about(self, schema: TableSchema, target: str) -> TableQuestion:
-        """Return the question about a table with this schema."""
+    def question_about(self, schema: tables.TableSchema, target: str) -> TableQuestion:
+        """Return the question about a table with this schema, and print how its target counts."""
         from mipselect.tables.public_map import TableQuestion
 
         given = {name: value for name, value in self.keywords.items() if name != "intercept"}
+        field = schema.field(target, "target")
+        names = field.category_words
+        if field.ordered and len(names) > 2:
+            say(
+                f"note: {target} is taken as a number, the place among its ordered categories: "
+                f"0 for {names[0]}, {len(names) - 1} for {names[-1]}"
+            )
         return TableQuestion(schema, target, **given)
 
 

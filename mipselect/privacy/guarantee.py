@@ -38,6 +38,12 @@ WORDS_FOR_A_ROW = ("row", "rows")
 
 NO_GUARANTEE = "no guarantee, for the draw was seeded"
 
+LITTLE = 10.0
+"""ε from which on a guarantee means little."""
+
+LITTLE_DELTA = 1e-3
+"""δ from which on it means little, where the number of rows is not known or private."""
+
 DIGITS = Context(prec=40)
 """`decimal` rounds an exponential to the nearest of so many digits, and no further."""
 
@@ -198,6 +204,27 @@ class Guarantee:
 
     def __str__(self) -> str:
         return self.of_unit(ROW)
+
+    def doubts(self, n: int | None) -> list[str]:
+        """Say where ε and δ protect little; nothing of a seeded draw, which has no guarantee.
+
+        Parameters
+        ----------
+        n : int or None
+            The number of rows, where it is known and public.
+        """
+        found = []
+        if self.private and self.epsilon >= LITTLE:
+            found.append(
+                f"ε = {self.epsilon:.15g} protects little: the factor is e^ε; ε of 1 or less "
+                "protects well"
+            )
+        if self.private and self.delta >= (LITTLE_DELTA if n is None else 1.0 / n):
+            found.append(
+                f"δ = {self.delta:.15g} protects little: with that probability a row may be "
+                "released as it is; δ far below one in the number of rows protects well"
+            )
+        return found
 
 
 def neighbours(relation: str, unit: str = ROW) -> str:

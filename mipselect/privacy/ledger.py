@@ -369,6 +369,21 @@ class Ledger:
         """
         return rows[-1] if (rows := self.rows()) else None
 
+    def receipt(self) -> dict[str, Any] | None:
+        """Return the place of the last charge in a file, checked anew, and what is left, for JSON.
+
+        In memory there is none, and None is returned.
+        """
+        if self.path is None or (head := self.verify()) is None:
+            return None
+        return {
+            "file": self.path.name,
+            "identity": self.identity,
+            "unit": self.unit,
+            "head": {"number": head.number, "hash": head.hash},
+            "remaining": self.remaining.to_dict(),
+        }
+
 
 def checked_ledger(ledger: Ledger | None, what: str = "ledger") -> Ledger | None:
     """Return a ledger or None; raise `InvalidInput` for anything else."""

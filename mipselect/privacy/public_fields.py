@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 from mipselect.validation import sizes_in_words
@@ -34,8 +37,10 @@ PUBLIC_FIELDS: Mapping[str, str] = {
     "blocks": "blocks",
     "mcmc_steps": "steps of the chain",
     "mcmc_radius": "radius of the coefficients of the chain",
+    "selection_share": "share of ε for the features",
     "model_loss": "loss of the model",
     "model_coef_bound": "largest length of its coefficients",
+    "quality_share": "share of the rows that is kept apart from the fit",
 }
 """What a number or word is called, with its unit, by its key in a report. A bound may be a list of
 numbers, one for every feature."""
@@ -53,6 +58,27 @@ def public_settings(report: Mapping[str, Any], *, hides_n: bool) -> dict[str, An
     if (solver := report.get("solver")) is not None:
         known["solver"] = f"{solver['name']} {solver['version']}"
     return {name: value for name, value in known.items() if value is not None}
+
+
+NOTED = (
+    *("command", "instance", "data", "schema", "target", "mipselect", "method", "epsilon"),
+    *("features_of", "ranges"),
+)
+"""What a ledger notes besides public settings, by the keys of a report."""
+
+
+def noted(report: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a ledger notes of a report of a release: what is public and short, never n."""
+    told = {key: report[key] for key in NOTED if report.get(key) is not None}
+    told |= public_settings(report, hides_n=True)
+    if "schema" in told:
+        told["schema_sha256"] = sha256(Path(told["schema"]).read_bytes()).hexdigest()
+    for key in ("data", "schema"):
+        if key in told:
+            told[key] = Path(told[key]).name
+    if report.get("features") is not None:
+        told["features_sha256"] = sha256(json.dumps(report["features"]).encode()).hexdigest()
+    return told
 
 
 def in_words(name: str, value: Any) -> str:

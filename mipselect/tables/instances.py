@@ -12,6 +12,7 @@ from typing import Any, cast
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from pyarrow import compute
 from scipy.linalg import get_blas_funcs
 
 from mipselect.arrays import FloatArray, IntArray
@@ -39,7 +40,7 @@ from mipselect.tables.moments import (
     in_threads,
     zero_sums,
 )
-from mipselect.tables.numbers import header, read_table
+from mipselect.tables.numbers import header, number_table
 from mipselect.tables.parts import TableFile
 from mipselect.tables.public_map import PublicMap, TableQuestion
 from mipselect.tables.schema import TableSchema
@@ -312,13 +313,13 @@ def table_within_its_rows(
     known = header(file, target, None)
     for name in never:
         checked_choice(name, "never", known)
-    X, y, names = read_table(file, target, [name for name in known if name not in never])
-    columns = {**{name: X[:, j] for j, name in enumerate(names)}, target: y}
-    ends = {name: (float(column.min()), float(column.max())) for name, column in columns.items()}
-    for name, (low, high) in ends.items():
-        if low == high:
-            ends[name] = low - max(1.0, abs(low)), high + max(1.0, abs(high))
-    return TableSchema.of_numbers(ends), pa.table(columns)
+    table = number_table(file, target, [name for name in known if name not in never])
+    ends = dict[str, tuple[float, float]]()
+    for name in table.column_names:
+        low, high = compute.min_max(table[name]).as_py().values()
+        wide = 0.0 if low < high else max(1.0, abs(low))
+        ends[name] = low - wide, high + wide
+    return TableSchema.of_numbers(ends), table
 
 
 # Sums over the rows of normalised blocks, window after window.

@@ -100,6 +100,14 @@ def read_table(
     return table[:, 1:], table[:, 0], chosen
 
 
+def number_table(
+    source: str | Path | TableFile, target: str, features: Sequence[str] | None = None
+) -> pa.Table:
+    """Read the same as a table of Arrow, with the target behind the features."""
+    X, y, names = read_table(source, target, features)
+    return pa.table({**{name: X[:, j] for j, name in enumerate(names)}, target: y})
+
+
 def header(
     source: str | Path | TableFile, target: str, features: Sequence[str] | None
 ) -> tuple[str, ...]:

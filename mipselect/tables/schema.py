@@ -446,6 +446,16 @@ class TableSchema:
             }
         )
 
+    @property
+    def titles(self) -> dict[str, dict[str, str]]:
+        """Titles and units, as far as they are texts, of the fields that have any."""
+        found = {}
+        for entry in self.content["fields"]:
+            told = {key: entry[key] for key in ("title", "unit") if isinstance(entry.get(key), str)}
+            if told:
+                found[entry["name"]] = told
+        return found
+
     @classmethod
     def skeleton(cls, source: Any) -> TableSchema:
         """Begin a schema: what the header of a table says of its columns, and nothing else.

@@ -86,7 +86,7 @@ def test_notes_come_before_the_charge_and_in_a_dry_run(
     assert "csvw-eo:privacyUnit in a schema names" in told
     draw = (*asked(table, "select"), "--epsilon", "1", "--ledger", file)
     assert "one row as one visit" in run(*draw, "--dry-run").err
-    monkeypatch.setattr("mipselect.cli.releasing.SupportPlan.law", stop)
+    monkeypatch.setattr("mipselect.cli.releasing.ReleasePlan.law", stop)
     stopped = run(*draw)
     assert stopped.code == 130
     assert "one row as one visit" in stopped.err

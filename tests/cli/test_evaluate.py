@@ -42,7 +42,7 @@ def test_fit_says_how_good_its_model_is(run: Run, table: Path) -> None:
     assert Ledger.open(ledger).remaining.epsilon == 0.0
     assert (quality.beats_chance, outcome.unforeseen) == (True, "")
     text = fit(run, table, "--quality-share", "0.2").out
-    assert "Quality: on 20 % of the rows, kept apart from the fit, at no further ε." in text
+    assert "share of the rows that is kept apart from the fit: 0.2" in text
     assert "Better than predicting the mean: R²" in text
     assert "quality" not in fit(run, table, "--json").report["model"]
     # Seeded fits keep the same rows apart, and a dry run reads none.
@@ -53,7 +53,7 @@ def test_fit_says_how_good_its_model_is(run: Run, table: Path) -> None:
     dry = ("--quality-share", "0.1", "--dry-run")
     assert fit(run, table, *dry, "--json").report["quality_share"] == 0.1
     told = fit(run, table, *dry).out
-    assert "Quality: on 10 % of the rows, kept apart from the fit, at no further ε." in told
+    assert "share of the rows that is kept apart from the fit: 0.1" in told
     # A model that is not known to be good comes with a warning.
     written(table, rows(60))
     outcome = fit(run, table, "--quality-share", "0.1", "--epsilon", "1")

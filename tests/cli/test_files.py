@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from mipselect.cli import charging
 from mipselect.cli.commands import OWN, runs_of
 from mipselect.cli.declared import declared_of
 from mipselect.disk import write_whole
@@ -123,13 +122,13 @@ def test_two_releases_at_once_are_two_files(
     asked = ("select", folder / "data.csv", *SELECT, *ledger, "--output", path)
     first: list[str] = []
 
-    def other_first(*given: Any) -> Any:
+    def other_first(ledger: Ledger) -> Any:
         assert shell(*asked).code == 0
         first.append(path.read_text())
-        return charged_report(*given)
+        return receipt(ledger)
 
-    charged_report = charging.charged_report
-    monkeypatch.setattr(charging, "charged_report", other_first)
+    receipt = Ledger.receipt
+    monkeypatch.setattr(Ledger, "receipt", other_first)
     second = run(*asked, *replace)
     assert second.code == 0
     if replace:

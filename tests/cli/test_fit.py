@@ -75,7 +75,7 @@ def test_fields_that_are_all_in_cost_nothing(run: Run, table: Path) -> None:
         assert report["guarantee_of_selection"]["epsilon"] == 0.0
         assert report["guarantee_of_model"]["epsilon"] == report["guarantee"]["epsilon"] == 60.0
         text = run(*command, "--dry-run").out
-        assert "Cost: nothing for the features, which are all that there are, ε = 60 for" in text
+        assert "Cost: ε = 0 for the features by all-features, ε = 60 for" in text
         one = run(*command, "--relation", "add-remove", "--json").report
         assert one["guarantee_of_model"]["epsilon"] == 60.0
 
@@ -92,7 +92,7 @@ def test_the_features_of_a_release_are_not_drawn_again(
     assert run(*select, fields).code == 0
     asked = ("fit", table, *common, "--features-of", fields, "--quality-share", "0.2")
     text = run(*asked, "--dry-run").out
-    assert "Cost: nothing for the features, which fields.json released for ε = 9, ε = 9 for" in text
+    assert "Cost: ε = 0 for the features, which fields.json released, ε = 9 for" in text
     report = run(*asked, "--output", model, "--json").report
     drawn = {*json.loads(fields.read_text())["releases"][0]["feature_names"], "sex"}
     assert set(report["model"]["feature_names"]) == drawn

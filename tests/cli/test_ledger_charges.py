@@ -153,8 +153,8 @@ STEPS: list[tuple[str, str, tuple[str, ...], str, bool]] = [
     (NOTHING, "release", (), f"{FLIP}.prepare", False),
     (NOTHING, "release", ("--method", "top-r"), "mipselect.selectors.searched.top_supports", False),
     (PERHAPS, "release", (), f"{FLIP}.sample", True),
-    (NOTHING, "release", (), "mipselect.cli.releasing.warnings", False),
-    (PERHAPS, "release", (), "mipselect.cli.charging.charged_report", True),
+    (NOTHING, "release", (), "mipselect.cli.charging.warnings", False),
+    (PERHAPS, "release", (), "mipselect.cli.releasing.ReleasePlan.entries", True),
     (NOTHING, "fit", (), "mipselect.regression.plan.ModelTable.of", False),
     (PERHAPS, "fit", (), "mipselect.regression.plan.ModelRelease.of", True),
 ]
