@@ -214,9 +214,13 @@ class FitPlan(ReleasePlan):
     def parts(self, total: Guarantee) -> Mapping[str, Guarantee]:
         """See `ReleasePlan`: the selection, ranges that are drawn, and the model."""
         drawn = self.drawn
-        selection = self.method.guarantees[drawn.regressor.relation]
-        open_ranges = {} if drawn.ranges is None else {"ranges": drawn.ranges.guarantee}
-        return {"selection": selection, **open_ranges, "model": drawn.model_promise}
+        ranged = {} if drawn.ranges is None else {"guarantee_of_ranges": drawn.ranges.guarantee}
+        return {
+            "guarantee": total,
+            "guarantee_of_selection": self.method.guarantees[drawn.regressor.relation],
+            **ranged,
+            "guarantee_of_model": drawn.model_promise,
+        }
 
     def price(self, total: Guarantee) -> str:
         """See `ReleasePlan`."""
@@ -224,13 +228,13 @@ class FitPlan(ReleasePlan):
         if self.released is not None:
             features = f"the features, which {self.released.name} released"
         what = {
-            "selection": features,
-            "ranges": "ranges that nobody stated",
-            "model": "where most values lie within the ranges, and the coefficients by objective "
-            "perturbation",
+            "guarantee_of_selection": features,
+            "guarantee_of_ranges": "ranges that nobody stated",
+            "guarantee_of_model": "where most values lie within the ranges, and the coefficients "
+            "by objective perturbation",
         }
-        parts = self.parts(total).items()
-        return ", ".join(f"{amount(part)} for {what[name]}" for name, part in parts)
+        parts = self.parts(total)
+        return ", ".join(f"{amount(parts[key])} for {what[key]}" for key in what if key in parts)
 
     @cached_property
     def fitted(self) -> tuple[Any, Measuring]:

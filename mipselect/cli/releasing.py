@@ -104,8 +104,8 @@ class ReleasePlan:
         return replace(one, rho=stated.get(self.relation, one).rho, private=not self.seeded)
 
     def parts(self, total: Guarantee) -> Mapping[str, Guarantee]:
-        """Return guarantees of parts of what is drawn, by name; `total` is that of all."""
-        return {"one_draw": total, "all_draws": total}
+        """Return the guarantees of all, which is `total`, and of parts, by their keys in JSON."""
+        return {"guarantee_of_one_draw": total, "guarantee_of_all_draws": total}
 
     def price(self, total: Guarantee) -> str:
         """Say what is drawn, and what each part of it costs; `total` is the guarantee of all."""
@@ -164,11 +164,10 @@ class ReleasePlan:
 
     def stating(self, total: Guarantee) -> dict[str, Any]:
         """Return the guarantee of all and its parts, as part of a JSON object."""
-        parts = {f"guarantee_of_{name}": part for name, part in self.parts(total).items()}
         return {
             "private": total.private,
             "cost": self.price(total),
-            **{name: one.to_dict() for name, one in {"guarantee": total, **parts}.items()},
+            **{key: part.to_dict() for key, part in self.parts(total).items()},
             **({} if total.private else {"warning": output.NOT_PRIVATE}),
         }
 

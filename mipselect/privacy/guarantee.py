@@ -206,13 +206,7 @@ class Guarantee:
         return self.of_unit(ROW)
 
     def doubts(self, n: int | None) -> list[str]:
-        """Say where ε and δ protect little; nothing of a seeded draw, which has no guarantee.
-
-        Parameters
-        ----------
-        n : int or None
-            The number of rows, where it is known and public.
-        """
+        """Say where ε or δ protects little; n is None where it is private or not known yet."""
         found = []
         if self.private and self.epsilon >= LITTLE:
             found.append(

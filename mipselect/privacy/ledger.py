@@ -370,10 +370,7 @@ class Ledger:
         return rows[-1] if (rows := self.rows()) else None
 
     def receipt(self) -> dict[str, Any] | None:
-        """Return the place of the last charge in a file, checked anew, and what is left, for JSON.
-
-        In memory there is none, and None is returned.
-        """
+        """Return the place of the last charge in a file, and what is left, for JSON, or None."""
         if self.path is None or (head := self.verify()) is None:
             return None
         return {

@@ -73,9 +73,7 @@ def noted(report: Mapping[str, Any]) -> dict[str, Any]:
     told |= public_settings(report, hides_n=True)
     if "schema" in told:
         told["schema_sha256"] = sha256(Path(told["schema"]).read_bytes()).hexdigest()
-    for key in ("data", "schema"):
-        if key in told:
-            told[key] = Path(told[key]).name
+    told |= {key: Path(told[key]).name for key in ("data", "schema") if key in told}
     if report.get("features") is not None:
         told["features_sha256"] = sha256(json.dumps(report["features"]).encode()).hexdigest()
     return told
