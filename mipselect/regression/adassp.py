@@ -9,7 +9,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,8 +24,8 @@ from mipselect.parameters import estimator, parameter
 from mipselect.privacy.concentrated import gaussian_rho
 from mipselect.privacy.gaussian_curve import gaussian_delta
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.regression.base import PrivateRegressor
-from mipselect.regression.rows import Drawn, ModelRows, RowMap, products, require_bounded
+from mipselect.regression.base import NumberPredictor, PrivateLinearModel
+from mipselect.regression.rows import Drawn, ModelRows, RowMap, products
 from mipselect.validation import LARGEST_SCALE, checked_delta, checked_integer, checked_scale
 
 SENSITIVITIES: dict[str, tuple[float, float, float]] = {
@@ -161,17 +161,8 @@ def inverse_of_regularised(noisy_gram: FloatArray, lower: float, deviation: floa
     return inverse
 
 
-class Setting(NamedTuple):
-    """Name of a mechanism, rounds T, and bounds B_y and B_r."""
-
-    name: str
-    rounds: int
-    y_bound: float
-    residual_bound: float
-
-
 @estimator
-class _AdaSSP(PrivateRegressor):
+class _AdaSSP(NumberPredictor, PrivateLinearModel):
     """Common base of the regressors with one round and with many."""
 
     delta: float = parameter(
@@ -206,28 +197,23 @@ class _AdaSSP(PrivateRegressor):
 
     @property
     @abstractmethod
-    def _setting(self) -> Setting:
-        """Return what is particular to a subclass."""
+    def _setting(self) -> tuple[str, int, float, float]:
+        """The name of the mechanism, rounds T, and bounds B_y and B_r."""
 
     def _deviations(self, size: int) -> Deviations:
-        return deviations(
-            float(self.epsilon),
-            float(self.delta),
-            self.relation,
-            self._setting.rounds,
-            columns=self._rows(size).columns,
-        )
+        _, rounds, _, _ = self._setting
+        epsilon, delta, columns = float(self.epsilon), float(self.delta), self._rows(size).columns
+        return deviations(epsilon, delta, self.relation, rounds, columns=columns)
 
     def _rows(self, size: int) -> RowMap:
         row_bound = 1.0 if self.row_bound is None and self.x_bound is None else self.row_bound
-        row_map = RowMap(
+        return RowMap(
             size,
             self.fit_intercept,
             x_bound=self.x_bound,  # type: ignore[arg-type]
             unit=self.x_bound,  # type: ignore[arg-type]
             row_bound=row_bound,
         )
-        return require_bounded(row_map)
 
     takes_weights: ClassVar[bool] = True
 
@@ -235,8 +221,7 @@ class _AdaSSP(PrivateRegressor):
         """Multiply mapped rows and targets by √w, which makes none larger."""
         size = rows.X.shape[1]
         row_map, sigma = self._rows(size), self._deviations(size)
-        setting = self._setting
-        clip, y_bound = setting.residual_bound, setting.y_bound
+        name, rounds, y_bound, clip = self._setting
         mapped, target = row_map(rows.X), np.clip(rows.y, -y_bound, y_bound)
         if (shares := rows.shares) is not None:
             factors = np.sqrt(shares)
@@ -250,7 +235,7 @@ class _AdaSSP(PrivateRegressor):
         lower -= QUANTILE * sigma.eigenvalue
         inverse = inverse_of_regularised(noisy_gram, float(lower[0]), sigma.gram)
         theta = np.zeros(row_map.columns)
-        for _ in range(setting.rounds):
+        for _ in range(rounds):
             residuals = on_grid(target - products(table, theta), clip)
             gradient = exact_products(table, residuals[:, None])[:, 0]
             noisy = plus_gaussian(gradient, sigma.gradient, source, private=private) * clip
@@ -258,11 +243,11 @@ class _AdaSSP(PrivateRegressor):
         return Drawn(
             theta / row_map.norm,
             row_map,
-            setting.name,
+            name,
             bounds={
                 **({} if self.y_bound is None else {"y_bound": y_bound}),
                 "residual_bound": clip,
-                "rounds": float(setting.rounds),
+                "rounds": float(rounds),
                 "row_norm": row_map.norm,
                 "gram_deviation": sigma.gram,
                 "eigenvalue_deviation": sigma.eigenvalue,
@@ -312,9 +297,9 @@ class AdaSSPRegressor(_AdaSSP):
     y_bound: float | None = target_bound(check=checked_scale)
 
     @property
-    def _setting(self) -> Setting:
+    def _setting(self) -> tuple[str, int, float, float]:
         y_bound = float(self._public("y_bound")["y_bound"])
-        return Setting("adassp", 1, y_bound, y_bound)
+        return "adassp", 1, y_bound, y_bound
 
 
 @estimator
@@ -355,7 +340,7 @@ class BoostedAdaSSPRegressor(_AdaSSP):
     )
 
     @property
-    def _setting(self) -> Setting:
+    def _setting(self) -> tuple[str, int, float, float]:
         y_bound = LARGEST_SCALE if self.y_bound is None else float(self.y_bound)
         name, rounds = f"boosted-adassp, {self.rounds} rounds", int(self.rounds)
-        return Setting(name, rounds, y_bound, float(self.residual_bound))
+        return name, rounds, y_bound, float(self.residual_bound)

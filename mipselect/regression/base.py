@@ -294,8 +294,3 @@ class NumberPredictor(RegressorMixin, ReleasedModel):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = True
         return tags
-
-
-@estimator
-class PrivateRegressor(NumberPredictor, PrivateLinearModel):
-    """A private linear model that predicts numbers."""

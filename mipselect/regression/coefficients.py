@@ -38,9 +38,6 @@ class CoefficientTable:
         there = release.table is not None or release.rows.fit_intercept
         return cls(release, rule, (intercept, *rule.terms) if there else rule.terms)
 
-    def __str__(self) -> str:
-        return "\n".join(self.lines())
-
     def listed(self) -> list[tuple[Term, tuple[str, str, str]]]:
         """Return terms with their cells: coefficient, odds, and what it is per.
 

@@ -20,7 +20,7 @@ from mipselect.losses.classes import Classes, checked_classes, class_signs, sort
 from mipselect.mechanisms.noise.noise import log_exponentials, standard_normals
 from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.regression.base import PrivateLinearModel, PrivateRegressor
+from mipselect.regression.base import NumberPredictor, PrivateLinearModel
 from mipselect.regression.perturbed_objective import (
     HUBER,
     LEAST_THRESHOLD,
@@ -36,7 +36,7 @@ from mipselect.regression.perturbed_objective import (
     regression_loss,
     with_ridge,
 )
-from mipselect.regression.rows import Balls, Drawn, ModelRows, RowMap, require_bounded
+from mipselect.regression.rows import Balls, Drawn, ModelRows, RowMap
 from mipselect.validation import (
     SMALLEST_SCALE,
     checked_nonnegative,
@@ -155,7 +155,7 @@ class _ObjectivePerturbation(PrivateLinearModel):
         """Return the map of rows, which are bounded."""
         x_bound = self._public("x_bound")["x_bound"]
         bounds = {"x_bound": x_bound, "row_bound": self.row_bound, "fields": self.fields}
-        return require_bounded(RowMap(size, self.fit_intercept, **bounds))
+        return RowMap(size, self.fit_intercept, **bounds)
 
     @property
     def _bounds_slopes(self) -> bool:
@@ -246,7 +246,7 @@ class _ObjectivePerturbation(PrivateLinearModel):
 
 
 @estimator
-class ObjectivePerturbationRegressor(PrivateRegressor, _ObjectivePerturbation):
+class ObjectivePerturbationRegressor(NumberPredictor, _ObjectivePerturbation):
     """Least squares or Huber regression in a ball, with a random linear term: pure ε.
 
     Notes

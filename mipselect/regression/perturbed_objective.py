@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
@@ -38,10 +39,8 @@ class SmoothLoss(ABC):
     def name(self) -> str:
         """Name of the loss for models."""
 
-    @property
-    @abstractmethod
-    def curvature(self) -> float:
-        """The largest second derivative in u."""
+    curvature: ClassVar[float]
+    """The largest second derivative in u."""
 
     @abstractmethod
     def slope(self, y_bound: float, u_bound: float) -> float:
@@ -71,7 +70,7 @@ class Huber(SmoothLoss):
     """½(y-u)² for |y-u| ≤ κ, κ|y-u| - ½κ² beyond; κ in the units of y, ``inf`` for squares."""
 
     threshold: float
-    curvature = 1.0
+    curvature: ClassVar[float] = 1.0
 
     @property
     def name(self) -> str:
@@ -127,7 +126,7 @@ class LogisticLoss(SmoothLoss):
     """ln(1 + e^{-yu}) for y = -1 or +1; a row with y = 0 does not count."""
 
     name = "logistic"
-    curvature = 0.25
+    curvature: ClassVar[float] = 0.25
 
     def slope(self, y_bound: float, u_bound: float) -> float:
         """Compute 1/(1 + e^-U)."""

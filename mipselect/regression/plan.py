@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -147,10 +147,16 @@ class Plan:
         return self.regressor._classes()
 
     @property
+    def size(self) -> int:
+        """The most features that may be selected."""
+        sizes = self.method.sizes
+        return int(self.method.n_features_to_select) if sizes is None else max(map(int, sizes))
+
+    @property
     def widest(self) -> Support:
-        """As many features as may be selected, with the most columns."""
-        most = min(most_features(self.method), len(self.layout.groups))
-        return largest([*map(len, self.layout.groups)], most)
+        """As many features as may be selected, with the most columns; of equal ones the first."""
+        widths = [len(group) for group in self.layout.groups]
+        return tuple(sorted(sorted(range(len(widths)), key=lambda j: -widths[j])[: self.size]))
 
     def model_on(self, support: Support) -> PrivateLinearModel:
         """Make the estimator of the coefficients for some features."""
@@ -262,8 +268,6 @@ class TablePlan(Plan):
     question : TableQuestion
         With placeholders for ranges that are to be drawn. Bounds of the regressor follow from its
         schema where they are None.
-    size : int
-        The most fields that may be selected.
     blocks : BlockOptions or None
         Scores from blocks of rows that fields are drawn from; None for the loss of rows within
         the ranges of the schema.
@@ -278,7 +282,6 @@ class TablePlan(Plan):
 
     layout: Layout = field(init=False)
     question: TableQuestion
-    size: int
     blocks: BlockOptions | None = None
     ranges: PrivateRanges | None = None
     rows: int | None = None
@@ -364,11 +367,6 @@ class TablePlan(Plan):
         """Add the guarantees of ranges and model to those of a selection; see `Plan.promised`."""
         ranges = () if self.ranges is None else (self.ranges.guarantee,)
         return super().promised(stated, *ranges, *more)
-
-    @property
-    def widest(self) -> Support:
-        """See `Plan`."""
-        return largest([len(encoder.columns()) for encoder in self.public.features], self.size)
 
     def model_on(self, support: Support) -> PrivateLinearModel:
         """Make the estimator of the coefficients for some selected fields."""
@@ -524,29 +522,8 @@ def _mapped(instance: Instance, columns: tuple[int, ...]) -> ModelRows:
     return ModelRows(instance.X[:, list(columns)], y, shares=shares)
 
 
-def largest(sizes: Sequence[float], count: int) -> Support:
-    """Return the places of so many of the largest; of equal ones the first."""
-    return tuple(sorted(sorted(range(len(sizes)), key=lambda j: -sizes[j])[:count]))
-
-
-def most_features(selector: PrivateSelector) -> int:
-    """Return the most features that a selector may draw."""
-    sizes = selector.sizes
-    return int(selector.n_features_to_select) if sizes is None else max(map(int, sizes))
-
-
-def scores_blocks(selector: PrivateSelector) -> bool:
-    """Return whether it draws from scores from blocks of rows of X and y."""
-    return isinstance(selector, ProblemSelector) and selector.asked_score != LOSS
-
-
-def scores_blocks_of_table(
-    selector: PrivateSelector, regressor: PrivateLinearModel, *, ranged: bool
-) -> bool:
-    """Return the same for a table, where by default all but a draw under add-remove does.
-
-    Where ranges are to be drawn there is nothing else.
-    """
-    if not isinstance(selector, ProblemSelector) or selector.asked_score is not None:
-        return scores_blocks(selector)
-    return ranged or regressor.relation == "replace-one"
+def scores_blocks(selector: PrivateSelector, *, unasked: bool = True) -> bool:
+    """Return whether it draws from scores from blocks of rows; `unasked` where no score is."""
+    if not isinstance(selector, ProblemSelector):
+        return False
+    return unasked if selector.asked_score is None else selector.asked_score != LOSS

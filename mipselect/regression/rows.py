@@ -190,16 +190,6 @@ def products(rows: FloatArray, theta: FloatArray) -> FloatArray:
     return total
 
 
-def require_bounded(row_map: RowMap) -> RowMap:
-    """Return a map whose rows have a bounded length, or raise `InvalidInput`."""
-    if not math.isfinite(row_map.norm):
-        raise InvalidInput(
-            "rows need a bound: x_bound (columns are clipped to ± this) or row_bound (rows are "
-            "shortened to this length), chosen without looking at the data"
-        )
-    return row_map
-
-
 IN_UNITS = ("coef_bound", "noise_scale", "noise_deviation")
 """Public numbers of a model that are in units of its target."""
 

@@ -28,9 +28,7 @@ from mipselect.regression.plan import (
     SHARE_OF_PRIVATE_RANGES,
     Plan,
     TablePlan,
-    most_features,
     scores_blocks,
-    scores_blocks_of_table,
 )
 from mipselect.regression.ranges import PRIVATE, PUBLIC, WAYS, PrivateRanges
 from mipselect.regression.release import ModelRelease
@@ -109,7 +107,7 @@ class SelectThenRegress(NumberPredictor):
         check=checked_part(PrivateSelector),
     )
     regressor: PrivateLinearModel = parameter(
-        "PrivateRegressor or ObjectivePerturbationClassifier",
+        "PrivateLinearModel",
         "With its own ε, δ, bounds and options. A parameter with one number for each column of X "
         "is cut to the columns that were drawn.",
         kw_only=False,
@@ -149,7 +147,12 @@ class SelectThenRegress(NumberPredictor):
             y = given
             _take_signs(selector)
         target, size = regressor._encoded(given), table.shape[1]
-        plan = self._plan_of_arrays(selector, regressor, size)
+        selector.n_features_in_, selector.feature_names_in_ = size, self._names()
+        layout = selector._layout()
+        selector._check_number(len(layout.groups))
+        method = in_place_of(selector, len(layout.groups))
+        self._divide(method, regressor, scores_blocks(self.selector))
+        plan = Plan(layout, method, regressor)
         # Before the search for a law, which may take long.
         _ = plan.model_promise
         fitted, measuring = kept_apart_of_arrays(
@@ -170,17 +173,6 @@ class SelectThenRegress(NumberPredictor):
 
         release = measuring(plan.draw(selection, model_of, self.ledger, sources, private=private))
         self._keep(release, plan.columns_of(release.support), size)
-
-    def _plan_of_arrays(self, selector: Any, regressor: Any, size: int) -> Plan:
-        """Divide ε between the estimators, which are copies, for X of so many columns."""
-        selector.n_features_in_ = size
-        selector.feature_names_in_ = self._names()
-        layout = selector._layout()
-        selector._check_number(len(layout.groups))
-        in_blocks = scores_blocks(self.selector)
-        method = in_place_of(selector, len(layout.groups))
-        self._divide(method, regressor, in_blocks)
-        return Plan(layout, method, regressor)
 
     def _keep(self, release: ModelRelease, columns: Sequence[int], size: int) -> None:
         """Keep which columns it is of too, and the classes."""
@@ -251,11 +243,17 @@ class SelectThenRegress(NumberPredictor):
         source : random.Random
             For partitions into blocks.
         """
-        ranges = self._private_ranges(question)
-        if ranges is not None:
+        ranges: PrivateRanges | None = None
+        if self.ranges == PRIVATE:
+            if self.epsilon is None:
+                raise InvalidInput("private ranges need epsilon, of which they cost a part")
+            price = round_down(exact(self.epsilon) * exact(SHARE_OF_PRIVATE_RANGES))
+            ranges = PrivateRanges(question, price)
             question = ranges.placed
         ranged, p = ranges is not None, len(question.public.features)
-        in_blocks = scores_blocks_of_table(self.selector, self.regressor, ranged=ranged)
+        # By default all but a draw under add-remove does, and all where ranges are to be drawn.
+        unasked = ranged or self.regressor.relation == "replace-one"
+        in_blocks = scores_blocks(self.selector, unasked=unasked)
         selector, regressor = self._parts()
         selector._check_number(p)
         of_loss = _of_the_loss(selector)
@@ -266,7 +264,6 @@ class SelectThenRegress(NumberPredictor):
             kept.check(),
             regressor,
             question,
-            most_features(selector),
             selector.block_options(source) if in_blocks else None,
             ranges,
             of_loss=of_loss,
@@ -330,15 +327,6 @@ class SelectThenRegress(NumberPredictor):
         if ranges is not None:
             rest -= exact(ranges.epsilon)
         regressor.set_params(epsilon=round_down(rest))
-
-    def _private_ranges(self, question: TableQuestion) -> PrivateRanges | None:
-        """Return the ranges to draw; None where they are public."""
-        if self.ranges != PRIVATE:
-            return None
-        if self.epsilon is None:
-            raise InvalidInput("private ranges need epsilon, of which they cost a part")
-        price = round_down(exact(self.epsilon) * exact(SHARE_OF_PRIVATE_RANGES))
-        return PrivateRanges(question, price)
 
 
 def _take_signs(selector: PrivateSelector) -> None:

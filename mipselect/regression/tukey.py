@@ -23,7 +23,7 @@ from mipselect.mechanisms.scores.sample_aggregate import random_blocks
 from mipselect.parameters import estimator, parameter
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.regression.base import PrivateRegressor
+from mipselect.regression.base import NumberPredictor, PrivateLinearModel
 from mipselect.regression.rows import Drawn, ModelRows, RowMap
 from mipselect.validation import checked_delta, checked_integer
 
@@ -320,7 +320,7 @@ are 64-bit integers."""
 
 
 @estimator
-class TukeyRegressor(PrivateRegressor):
+class TukeyRegressor(NumberPredictor, PrivateLinearModel):
     """A private median of least-squares models on blocks of rows. No bounds on the data.
 
     Under replace-one the number of blocks is public; under add-remove 5 % of ε pay for a noisy

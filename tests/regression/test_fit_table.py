@@ -221,7 +221,7 @@ def test_a_model_is_fitted_to_the_rows_that_it_predicts() -> None:
     """Columns are mapped again by arithmetic; an encoder of the narrower range does the same."""
     frame, schema = aged(300)
     question = TableQuestion(schema, "stay")
-    planned = TablePlan(ExponentialSelector(2), HUBER, question, 2)
+    planned = TablePlan(ExponentialSelector(2), HUBER, question)
     support = (0, 1)
     wide = map_table(frame, schema, target="stay")
     mapped = ModelRows(wide.X.astype(float), wide.y)
@@ -245,13 +245,13 @@ def test_ranges_cost_a_part_of_the_model() -> None:
     question = TableQuestion(schema, "stay")
     # From too few rows a part of a range would be noise.
     for rows, spent in ((None, 0.04), (99, 0.0), (200, 0.08)):
-        planned = TablePlan(ExponentialSelector(1), HUBER, question, 1, rows=rows)
+        planned = TablePlan(ExponentialSelector(1), HUBER, question, rows=rows)
         assert planned.promise.epsilon == pytest.approx(2.0)
         for support, part in (((0,), spent), ((1,), 0.0)):
             assert planned.epsilon_of_a_range(support) == pytest.approx(part)
             assert planned.model_on(support).epsilon == pytest.approx(1.0 - part)
     # A regression whose noise does not follow from ranges takes them as they are.
-    planned = TablePlan(ExponentialSelector(1), REGRESSORS["tukey"], question, 1)
+    planned = TablePlan(ExponentialSelector(1), REGRESSORS["tukey"], question)
     assert planned.epsilon_of_a_range((0,)) == 0.0
 
 
@@ -266,7 +266,7 @@ def test_rho_is_that_of_any_number_of_ranges(
     regressor = AdaSSPRegressor(epsilon=epsilon, delta=1e-6)
     for name in ("SHARE_OF_A_RANGE", "SHARE_OF_ALL_RANGES"):
         monkeypatch.setattr(planning, name, share)
-    planned = TablePlan(ExponentialSelector(1), regressor, question, 1)
+    planned = TablePlan(ExponentialSelector(1), regressor, question)
     stated = planned.model_promise
     assert (stated.epsilon, stated.delta) == (epsilon, 1e-6)
     rhos = []
@@ -408,7 +408,7 @@ def test_the_promise_is_known_before_a_row_is_read_and_is_that_of_the_draw() -> 
     question = TableQuestion(SCHEMA, "stay")
     for relation, epsilon in (("replace-one", 3.0), ("add-remove", 2.5)):
         regressor = AdaSSPRegressor(epsilon=2.0, delta=1e-6, relation=relation)
-        plan = TablePlan(ExponentialSelector(epsilon=1.0), regressor, question, 2)
+        plan = TablePlan(ExponentialSelector(2, epsilon=1.0), regressor, question)
         assert (plan.promise.epsilon, plan.promise.delta) == (epsilon, 1e-6)
         assert plan.promise.relation == relation
         instance = Instance.from_table(patients(50), SCHEMA, target="stay", support_size=2)

@@ -85,7 +85,7 @@ def plan(
     )
     target, other = ("ill", "y") if classes else ("y", "ill")
     question = TableQuestion(SCHEMA, target, never=[other])
-    return TablePlan(method, regressor, question, 1, blocks)
+    return TablePlan(method.set_params(n_features_to_select=1), regressor, question, blocks)
 
 
 def law(planned: TablePlan, rows: list[Row], grid: np.ndarray) -> dict[tuple[int, int], np.ndarray]:

@@ -288,7 +288,7 @@ def test_rho_is_no_less_than_that_of_the_parts(rows: int) -> None:
     _, schema = weights(1)
     selector = AllFeaturesSelector(2, epsilon=1.0)
     for regressor in (AdaSSPRegressor(epsilon=40.0, delta=1e-6), clone(HUBER)):
-        plan = TablePlan(selector, regressor, TableQuestion(schema, "y"), 2)
+        plan = TablePlan(selector, regressor, TableQuestion(schema, "y"))
         known = replace(plan, rows=rows)
         each, of_target = known.epsilon_of_a_range((0, 1)), known.epsilon_of_target
         spent = 2 * 0.5 * each**2 + 0.5 * of_target**2
@@ -344,7 +344,7 @@ def test_part_and_coefficients_keep_epsilon_together(monkeypatch: pytest.MonkeyP
     worst = 0.0
     for base in ([(True, 0.9), (False, -1.0)], [(True, 0.3)] * 6):
         selector = AllFeaturesSelector(1, epsilon=1.0)
-        plan = TablePlan(selector, HUBER, TableQuestion(SCHEMA, "y"), 1, rows=len(base) + 1)
+        plan = TablePlan(selector, HUBER, TableQuestion(SCHEMA, "y"), rows=len(base) + 1)
         assert plan.epsilon_of_target > 0.0
         assert plan.epsilon_of_target + plan.model_on((0,)).epsilon <= 1.0
         for one, other in itertools.combinations(hostile, 2):
@@ -389,7 +389,7 @@ def test_a_wide_range_of_the_target_costs_little() -> None:
     # Few rows and private numbers of rows leave it.
     assert "most values of the target" not in str(fitted(60, "huber"))
     _, schema = weights(1)
-    plan = TablePlan(PermuteAndFlipSelector(1), HUBER, TableQuestion(schema, "y"), 1)
+    plan = TablePlan(PermuteAndFlipSelector(1), HUBER, TableQuestion(schema, "y"))
     assert plan.epsilon_of_target == 0.0
 
 
