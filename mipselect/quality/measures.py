@@ -7,16 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from mipselect import validation
 from mipselect.errors import InvalidInput
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.validation import (
-    checked_integer,
-    checked_line,
-    checked_name,
-    checked_number,
-    checked_share,
-    set_fields,
-)
 
 LEVEL = 0.9
 """Share of repetitions in which an interval covers what it is about."""
@@ -59,13 +52,15 @@ class Measure:
     high: float
 
     def __post_init__(self) -> None:
-        checked_name(self.name, "the name of a measure")
+        validation.checked_name(self.name, "the name of a measure")
         for end in (self.low, self.high):
-            checked_number(end, f"an end of {self.name}", "no NaN", lambda v: not math.isnan(v))
+            validation.checked_number(
+                end, f"an end of {self.name}", "no NaN", lambda v: not math.isnan(v)
+            )
         if self.low > self.high:
             raise InvalidInput(f"the interval of {self.name} is empty")
         if self.value is not None:
-            checked_number(self.value, self.name, "a finite number", math.isfinite)
+            validation.checked_number(self.value, self.name, "a finite number", math.isfinite)
 
     @property
     def estimate(self) -> float | None:
@@ -191,18 +186,18 @@ class Quality:
     level: float = LEVEL
 
     def __post_init__(self) -> None:
-        set_fields(self, measures=tuple(self.measures), bins=tuple(self.bins))
+        validation.set_fields(self, measures=tuple(self.measures), bins=tuple(self.bins))
         if not self.measures or self.measures[0].name not in CHANCE:
             raise InvalidInput(f"the first measure must be one of {', '.join(CHANCE)}")
         if self.rows is not None:
-            checked_integer(self.rows, "rows", 0)
+            validation.checked_integer(self.rows, "rows", 0)
         if self.share is not None:
-            checked_share(self.share, "share", closed=False)
+            validation.checked_share(self.share, "share", closed=False)
         if self.second_class is not None:
-            checked_line(self.second_class, "second_class")
+            validation.checked_line(self.second_class, "second_class")
         if self.matching_threshold is not None:
-            checked_share(self.matching_threshold, "matching_threshold", closed=False)
-        checked_share(self.level, "level", closed=False)
+            validation.checked_share(self.matching_threshold, "matching_threshold", closed=False)
+        validation.checked_share(self.level, "level", closed=False)
 
     @property
     def first(self) -> Measure:

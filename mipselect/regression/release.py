@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logit
 
-from mipselect import disk
+from mipselect import disk, validation
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_matrix
@@ -24,16 +24,7 @@ from mipselect.tables.encoders import PER_UNIT, TableEquation, Term
 from mipselect.tables.mapping import mapped_batches
 from mipselect.tables.model_table import ModelTable
 from mipselect.tables.sources import columns_by_name
-from mipselect.validation import (
-    checked_finite,
-    checked_line,
-    checked_name,
-    checked_names,
-    checked_share,
-    listed,
-    set_fields,
-    shown,
-)
+from mipselect.validation import listed, shown
 
 TARGET = "y"
 """Name of the target where the model is one of arrays."""
@@ -112,24 +103,24 @@ class ModelRelease(Release):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        set_fields(self, columns=checked_names(self.columns))
+        validation.set_fields(self, columns=validation.checked_names(self.columns))
         size = len(self.columns or self.support)
         if self.coefficients is not None:
-            coefficients = checked_finite(self.coefficients, "coefficients", size)
-            set_fields(self, coefficients=coefficients)
+            coefficients = validation.checked_finite(self.coefficients, "coefficients", size)
+            validation.set_fields(self, coefficients=coefficients)
         if self.rows.size != size:
             raise InvalidInput(f"there are {size} columns, but rows have {self.rows.size} entries")
-        (intercept,) = checked_finite([self.intercept], "intercept", 1)
-        names = [checked_name(name, "the name of a bound") for name in self.bounds]
-        values = checked_finite(self.bounds.values(), "bounds", len(names))
-        set_fields(
+        (intercept,) = validation.checked_finite([self.intercept], "intercept", 1)
+        names = [validation.checked_name(name, "the name of a bound") for name in self.bounds]
+        values = validation.checked_finite(self.bounds.values(), "bounds", len(names))
+        validation.set_fields(
             self,
             intercept=intercept,
             bounds=dict(zip(names, values, strict=True)),
-            footnotes=tuple(checked_line(note, "a footnote") for note in self.footnotes),
+            footnotes=tuple(validation.checked_line(note, "a footnote") for note in self.footnotes),
         )
         if self.classes is not None:
-            set_fields(self, classes=checked_classes(self.classes))
+            validation.set_fields(self, classes=checked_classes(self.classes))
         if self.table is not None:
             self._check_table(self.table)
 
@@ -141,7 +132,7 @@ class ModelRelease(Release):
             raise InvalidInput("the features of the model are not those of its table")
         if self.classes not in (table.classes, table.public.target.classes):
             raise InvalidInput("the classes of the model are not those of its table")
-        set_fields(self, classes=table.classes)
+        validation.set_fields(self, classes=table.classes)
         if self.coefficients is not None:
             rule = self.in_units
             numbers = [rule.intercept, *(term.coefficient for term in rule.terms)]
@@ -297,7 +288,7 @@ class ModelRelease(Release):
             If the threshold is not between 0 and 1, or another than one half for a model without
             probabilities.
         """
-        checked_share(threshold, "threshold", closed=False)
+        validation.checked_share(threshold, "threshold", closed=False)
         if threshold != 0.5 and self.classes is None:
             self.probabilities_of(np.empty(0))
         if self.classes is not None:

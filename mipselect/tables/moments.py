@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import ThreadpoolController
 
-from mipselect import disk
+from mipselect import disk, validation
 from mipselect.arrays import FloatArray, checked_scales
 from mipselect.blocks.grid import GRID, MOST_ROWS, exact_sums, on_grid
 from mipselect.blocks.normalised import ColumnsOfFeatures
@@ -36,13 +36,6 @@ from mipselect.tables.mapping import open_table
 from mipselect.tables.parts import ROWS, Part, refuse_twice
 from mipselect.tables.public_map import PublicMap, Ranges, TableQuestion, counted_shares
 from mipselect.tables.schema import TableSchema
-from mipselect.validation import (
-    checked_feature_names,
-    checked_integer,
-    checked_scale,
-    set_fields,
-    shown,
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,11 +77,11 @@ class ArrayColumns:
 
     def __post_init__(self) -> None:
         size = len(self.names)
-        set_fields(
+        validation.set_fields(
             self,
-            names=checked_feature_names(self.names, size),
+            names=validation.checked_feature_names(self.names, size),
             x_bounds=checked_scales(self.x_bounds, "x_bound", size),
-            y_bound=checked_scale(self.y_bound, "y_bound"),
+            y_bound=validation.checked_scale(self.y_bound, "y_bound"),
         )
 
     def rows(self, batch: ArrayRows) -> FloatArray:
@@ -128,7 +121,7 @@ class TableColumns:
     blocks: ClassVar[None] = None
 
     def __post_init__(self) -> None:
-        set_fields(self, question=self.question.of_moments())
+        validation.set_fields(self, question=self.question.of_moments())
         _ = self.public
 
     @property
@@ -272,7 +265,7 @@ def part_of_arrays(source: Any) -> tuple[tuple[str, ...], Part]:
     if not (isinstance(source, tuple) and len(source) == 2):
         raise InvalidInput(
             "without a schema the source must be (X, y), with x_bound and y_bound; got "
-            f"{shown(type(source).__name__)}: give the schema of a table"
+            f"{validation.shown(type(source).__name__)}: give the schema of a table"
         )
     refuse_another_order(*source)
     X, names = numeric_matrix(source[0])
@@ -446,7 +439,7 @@ class Moments:
     def __post_init__(self) -> None:
         folds = np.array(self.folds, dtype=np.int64)
         folds.flags.writeable = False
-        set_fields(self, folds=folds)
+        validation.set_fields(self, folds=folds)
 
     @classmethod
     def of(
@@ -509,7 +502,7 @@ class Moments:
         ----------
         docs/large-tables.md.
         """
-        number = checked_integer(folds, "folds", 1)
+        number = validation.checked_integer(folds, "folds", 1)
         columns: Columns
         if schema is None:
             names, part = part_of_arrays(source)
@@ -601,7 +594,7 @@ def _read(path: Path) -> tuple[Columns, IntMatrix]:
     try:
         columns = _columns(about["columns"])
     except (KeyError, TypeError, IndexError, AttributeError) as error:
-        raise InvalidInput(f"{path}: the file is damaged: {shown(error)}") from None
+        raise InvalidInput(f"{path}: the file is damaged: {validation.shown(error)}") from None
     except InvalidInput as error:
         raise InvalidInput(f"{path}: {error}") from error
     size = len(columns.names) + 2
@@ -626,7 +619,7 @@ def _columns(content: Mapping[str, Any]) -> Columns:
                 TableQuestion(schema, content["target"], never=never, ranges=ranges)
             )
         case kind:
-            raise InvalidInput(f"columns are of arrays or of a table, not {shown(kind)}")
+            raise InvalidInput(f"columns are of arrays or of a table, not {validation.shown(kind)}")
 
 
 def _are_sums(totals: IntMatrix) -> bool:

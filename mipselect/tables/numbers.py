@@ -25,17 +25,8 @@ from mipselect.disk import regular_file
 from mipselect.errors import InvalidInput
 from mipselect.frames import ADVICE, refuse_stored_index
 from mipselect.problem.descriptions import WAYS
-from mipselect.tables import values
+from mipselect.tables import parts, values
 from mipselect.tables.fields import BLANKS, NUMBERS, Field, field_of
-from mipselect.tables.parts import (
-    BYTE_FOR_BYTE,
-    NO_UTF8,
-    UTF8,
-    CsvRows,
-    Part,
-    TableFile,
-    require_columns,
-)
 from mipselect.tables.sources import CSV, PARQUET, kind_of_file, stored_parts
 from mipselect.validation import checked_name, listed, shown
 
@@ -48,15 +39,15 @@ CHUNK = 1 << 20
 A_NUMBER = Field("x", "number")
 
 
-def table_file(data: Mapping[str, Any], folder: Path) -> TableFile:
+def table_file(data: Mapping[str, Any], folder: Path) -> parts.TableFile:
     """Return the file or the URL of the source "table"."""
     path = data["path"]
     ways = {key: data[key] for key in WAYS if key in data}
-    return TableFile(path if "://" in path else folder / path, **ways)
+    return parts.TableFile(path if "://" in path else folder / path, **ways)
 
 
 def read_table(
-    source: str | Path | TableFile, target: str, features: Sequence[str] | None = None
+    source: str | Path | parts.TableFile, target: str, features: Sequence[str] | None = None
 ) -> tuple[FloatArray, FloatArray, tuple[str, ...]]:
     """Read a numeric table with named columns.
 
@@ -109,7 +100,7 @@ def number_table(
 
 
 def header(
-    source: str | Path | TableFile, target: str, features: Sequence[str] | None
+    source: str | Path | parts.TableFile, target: str, features: Sequence[str] | None
 ) -> tuple[str, ...]:
     """Read the names of the features; see `read_table`. Only the header of a CSV file is read.
 
@@ -122,15 +113,15 @@ def header(
     return choose_columns(Path(file.path), _column_names(file, part), target, features)
 
 
-def _opened(source: str | Path | TableFile) -> tuple[TableFile, Part]:
-    file = source if isinstance(source, TableFile) else TableFile(source)
+def _opened(source: str | Path | parts.TableFile) -> tuple[parts.TableFile, parts.Part]:
+    file = source if isinstance(source, parts.TableFile) else parts.TableFile(source)
     kind_of_file(str(file.path))
     regular_file(Path(file.path))
     (part,) = stored_parts(file)
     return file, part
 
 
-def _column_names(file: TableFile, part: Part) -> Sequence[str]:
+def _column_names(file: parts.TableFile, part: parts.Part) -> Sequence[str]:
     """Return the names, without the index that pandas may have stored in a Parquet file."""
     if kind_of_file(str(file.path)) != PARQUET:
         return part.names
@@ -147,7 +138,7 @@ def choose_columns(
         # As readers of a file count, with the target.
         places = (place for place, name in enumerate(columns, start=1) if name != target)
         refuse_stored_index(chosen, str(path), places)
-    require_columns(str(path), (target, *chosen), columns)
+    parts.require_columns(str(path), (target, *chosen), columns)
     if not chosen:
         raise InvalidInput(f"{path}: there is no feature besides the target {target!r}")
     if target in chosen:
@@ -158,7 +149,7 @@ def choose_columns(
     return tuple(checked_name(name, f"{path}: the name of a column") for name in chosen)
 
 
-def _numbers_of(part: Part, columns: Sequence[str]) -> FloatArray:
+def _numbers_of(part: parts.Part, columns: Sequence[str]) -> FloatArray:
     """Return columns as an array of shape (n, len(columns)); raise where one is no number."""
     for name, field in zip(part.names, part.fields, strict=True):
         kind = field["type"]
@@ -175,7 +166,7 @@ def _numbers_of(part: Part, columns: Sequence[str]) -> FloatArray:
     return table
 
 
-def _numbers_of_csv(file: TableFile, part: Part, columns: Sequence[str]) -> FloatArray:
+def _numbers_of_csv(file: parts.TableFile, part: parts.Part, columns: Sequence[str]) -> FloatArray:
     """Return the same of CSV, whose blank lines are no rows.
 
     Whatever tells something of the rows says that it is sensitive, and quotes no value.
@@ -190,7 +181,7 @@ def _numbers_of_csv(file: TableFile, part: Part, columns: Sequence[str]) -> Floa
     return table[finite]
 
 
-def _read(part: Part, columns: Sequence[str]) -> FloatArray:
+def _read(part: parts.Part, columns: Sequence[str]) -> FloatArray:
     """Return the numbers of columns, NaN where there is none."""
     fields = [_field(part, name) for name in columns]
     read: list[FloatArray] = [np.empty((0, len(columns)))]
@@ -212,19 +203,19 @@ def _doubles(column: pa.Array, field: Field) -> FloatArray:
     return values.numbers(column, field)
 
 
-def _field(part: Part, name: str) -> Field:
+def _field(part: parts.Part, name: str) -> Field:
     """Describe the column as numbers, with the codes of no value that its file declares."""
     said = part.fields[part.names.index(name)]
     declared = {key: said[key] for key in ("missingValues",) if key in said}
     return field_of({"name": "x", "type": "number", **declared}, ("",), name)
 
 
-def _is_plain(file: TableFile) -> bool:
+def _is_plain(file: parts.TableFile) -> bool:
     """Return whether a file is UTF-8 without quotes.
 
     A quote that is left open would take the lines behind it for one value.
     """
-    decoder = codecs.getincrementaldecoder(UTF8)()
+    decoder = codecs.getincrementaldecoder(parts.UTF8)()
     try:
         with _text(file) as text:
             while chunk := text.read(CHUNK):
@@ -237,7 +228,7 @@ def _is_plain(file: TableFile) -> bool:
     return True
 
 
-def _checked_records(file: TableFile, columns: Sequence[str]) -> int:
+def _checked_records(file: parts.TableFile, columns: Sequence[str]) -> int:
     """Count the records; raise `InvalidInput` for the first that is wrong in one of the columns."""
     records, count = _records(file), 0
     _, names = next(records)
@@ -261,15 +252,15 @@ def _checked_records(file: TableFile, columns: Sequence[str]) -> int:
     return count
 
 
-def _records(file: TableFile) -> Generator[tuple[int, list[str]]]:
+def _records(file: parts.TableFile) -> Generator[tuple[int, list[str]]]:
     """Yield records that are not blank, each with the number of its last line, counted from 1.
 
     Raises `InvalidInput` where they are no text, or quotes are not as they must be.
     """
     with _text(file) as raw:
         # Lines by any line end, byte for byte; then each is decoded by itself.
-        text = io.TextIOWrapper(raw, BYTE_FOR_BYTE, newline="")
-        lines = (line.encode(BYTE_FOR_BYTE).decode(UTF8) for line in text)
+        text = io.TextIOWrapper(raw, parts.BYTE_FOR_BYTE, newline="")
+        lines = (line.encode(parts.BYTE_FOR_BYTE).decode(parts.UTF8) for line in text)
         rows, first = csv.reader(lines, strict=True, delimiter=file.delimiter), 1
         try:
             for row in rows:
@@ -278,7 +269,7 @@ def _records(file: TableFile) -> Generator[tuple[int, list[str]]]:
                     yield rows.line_num, row
         except UnicodeDecodeError as error:
             raise InvalidInput(
-                f"{file}: (sensitive) line {rows.line_num + 1} has a byte that is {NO_UTF8}"
+                f"{file}: (sensitive) line {rows.line_num + 1} has a byte that is {parts.NO_UTF8}"
             ) from error
         except csv.Error as error:
             if "end of data" in str(error):
@@ -291,7 +282,7 @@ def _records(file: TableFile) -> Generator[tuple[int, list[str]]]:
             raise InvalidInput(f"{file}: (sensitive) line {first} {what}") from error
 
 
-def _text(file: TableFile) -> AbstractContextManager[IO[bytes]]:
+def _text(file: parts.TableFile) -> AbstractContextManager[IO[bytes]]:
     path = Path(file.path)
     is_gzip = path.suffix.lower() == ".gz"
-    return CsvRows(str(path), lambda: path.open("rb"), is_gzip).text()
+    return parts.CsvRows(str(path), lambda: path.open("rb"), is_gzip).text()

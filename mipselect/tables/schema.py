@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mipselect import disk
+from mipselect import disk, validation
 from mipselect.errors import InvalidInput, about
 from mipselect.parameters import completed_by
 from mipselect.tables import values
@@ -35,14 +35,7 @@ from mipselect.tables.fields import (
     values_of,
 )
 from mipselect.tables.values import by_kind, texts_of
-from mipselect.validation import (
-    LAST_INTEGER,
-    checked_name,
-    checked_scale,
-    did_you_mean,
-    listed,
-    shown,
-)
+from mipselect.validation import LAST_INTEGER, listed, shown
 
 FEATURES = "mipselect:features"
 
@@ -179,7 +172,7 @@ def derived_fields(
     known, uses = {field.name: field for field in fields}, uses_of(fields, unit)
     made: dict[str, DerivedField] = {}
     for j, entry in enumerate(entries):
-        name = checked_name(entry["name"], f"{FEATURES}[{j}].name")
+        name = validation.checked_name(entry["name"], f"{FEATURES}[{j}].name")
         where = f"{FEATURES}[{j}] ({name})"
         if name in known or name in made:
             raise InvalidInput(f"{where}: the name is that of a field or of another feature")
@@ -189,7 +182,7 @@ def derived_fields(
         if source is None:
             raise InvalidInput(
                 f"{where}.from: the table has no field {shown(entry['from'])}"
-                f"{did_you_mean(entry['from'], list(known))}"
+                f"{validation.did_you_mean(entry['from'], list(known))}"
             )
         if source.name in uses:
             raise InvalidInput(
@@ -543,7 +536,7 @@ def _check_weight(fields: Sequence[Field], unit: str | None) -> None:
                 f"{where}: a weight needs a public constraints.maximum above 0: the most that one "
                 f"row may count; got {'none' if high is None else shown(high)}"
             )
-        checked_scale(high, f"{where}: constraints.maximum of the weight")
+        validation.checked_scale(high, f"{where}: constraints.maximum of the weight")
         if field.minimum is not None and field.minimum < 0.0:
             raise InvalidInput(
                 f"{where}: constraints.minimum of a weight must be 0 or more, got "
@@ -560,7 +553,7 @@ def unit_of(schema: TableSchema) -> Field | None:
 def unknown_name(name: object, known: Iterable[str]) -> str:
     """Say that there is no such field, and which there are."""
     names = list(known)
-    hint = did_you_mean(name, names)
+    hint = validation.did_you_mean(name, names)
     return f"the schema has no field {shown(name)}; its fields: {listed(names)}{hint}"
 
 

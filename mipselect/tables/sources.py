@@ -22,21 +22,8 @@ from pyarrow import fs, ipc, parquet
 from mipselect.disk import DAMAGE
 from mipselect.errors import InvalidInput
 from mipselect.frames import is_of
+from mipselect.tables import parts
 from mipselect.tables.foreign_files import excel_part, stat_part
-from mipselect.tables.parts import (
-    COMMA,
-    ROWS,
-    CsvRows,
-    Part,
-    Read,
-    TableFile,
-    arrow_part,
-    identity_of,
-    kind_of,
-    pieces,
-    places_of_dataset,
-    refuse_twice,
-)
 from mipselect.tables.values import UNWRITABLE, arrow_cells
 from mipselect.validation import listed, shown
 
@@ -53,7 +40,7 @@ FAILED = (
 """Message without the reason, which may quote a row."""
 
 
-def open_source(source: Any) -> tuple[Part, ...]:
+def open_source(source: Any) -> tuple[parts.Part, ...]:
     """Look at the header of every part of a table.
 
     Parameters
@@ -72,17 +59,19 @@ def open_source(source: Any) -> tuple[Part, ...]:
         Naming the source and what is wrong with it; also where a folder, a pattern or a `Dataset`
         reaches one file under two names.
     """
-    if isinstance(source, str | Path | TableFile):
-        return stored_parts(source if isinstance(source, TableFile) else TableFile(source))
-    if isinstance(source, tuple) and source and isinstance(source[0], Part):
+    if isinstance(source, str | Path | parts.TableFile):
+        return stored_parts(
+            source if isinstance(source, parts.TableFile) else parts.TableFile(source)
+        )
+    if isinstance(source, tuple) and source and isinstance(source[0], parts.Part):
         return source
     from pyarrow import dataset
 
     if isinstance(source, pa.RecordBatch):
         source = pa.Table.from_batches([source])
     if isinstance(source, pa.Table):
-        read = partial(pieces, source.to_batches())
-        return (arrow_part("the table", source.schema, source.num_rows, read),)
+        read = partial(parts.pieces, source.to_batches())
+        return (parts.arrow_part("the table", source.schema, source.num_rows, read),)
     if isinstance(source, pa.RecordBatchReader):
         return (_reader_part("the reader", source),)
     if isinstance(source, dataset.Dataset):
@@ -110,7 +99,7 @@ def read_again(source: Any) -> Any:
     """
     from pyarrow import dataset
 
-    stays = (str, Path, TableFile, pa.RecordBatch, pa.Table, dataset.Dataset)
+    stays = (str, Path, parts.TableFile, pa.RecordBatch, pa.Table, dataset.Dataset)
     if isinstance(source, stays) or is_of(source, *FRAMES):
         return source
     if is_of(source, "polars.LazyFrame"):
@@ -130,7 +119,7 @@ def _refuse_series(source: Any) -> None:
         )
 
 
-def _dataset_part(source: Any) -> Part:
+def _dataset_part(source: Any) -> parts.Part:
     from pyarrow import dataset
 
     if isinstance(source, dataset.FileSystemDataset) and isinstance(
@@ -140,19 +129,19 @@ def _dataset_part(source: Any) -> Part:
             "a Dataset of text files guesses types from rows, and a value in one row can stop it; "
             "give the path instead"
         )
-    places = places_of_dataset(source)
-    refuse_twice(places)
+    places = parts.places_of_dataset(source)
+    parts.refuse_twice(places)
 
     def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         scanner = source.scanner(
-            columns=list(names), batch_size=ROWS, batch_readahead=2, fragment_readahead=1
+            columns=list(names), batch_size=parts.ROWS, batch_readahead=2, fragment_readahead=1
         )
-        return pieces(scanner.to_reader(), names)
+        return parts.pieces(scanner.to_reader(), names)
 
-    return replace(arrow_part("the dataset", source.schema, None, read), places=tuple(places))
+    return replace(parts.arrow_part("the dataset", source.schema, None, read), places=tuple(places))
 
 
-def _pandas_part(frame: Any) -> Part:
+def _pandas_part(frame: Any) -> parts.Part:
     labels = [(label, k) for k, label in enumerate(frame.columns) if isinstance(label, str)]
     positions = dict(reversed(labels))
     words = {"b": "boolean", "i": "integer", "u": "integer", "f": "number"}
@@ -162,12 +151,12 @@ def _pandas_part(frame: Any) -> Part:
 
     def read(chosen: Sequence[str]) -> Iterator[pa.RecordBatch]:
         series = [frame.iloc[:, positions[name]] for name in chosen]
-        for start in range(0, len(frame), ROWS):
-            columns = [_pandas_column(one.iloc[start : start + ROWS]) for one in series]
+        for start in range(0, len(frame), parts.ROWS):
+            columns = [_pandas_column(one.iloc[start : start + parts.ROWS]) for one in series]
             yield pa.record_batch(columns, list(chosen))
 
     names = tuple(label for label, _ in labels)
-    return Part("the data frame", names, fields, len(frame), read)
+    return parts.Part("the data frame", names, fields, len(frame), read)
 
 
 def _plain_dtype(dtype: Any) -> Any:
@@ -176,7 +165,7 @@ def _plain_dtype(dtype: Any) -> Any:
     return dtype.categories.dtype if is_listed and dtype.categories is not None else dtype
 
 
-def _dask_part(frame: Any, k: int) -> Part:
+def _dask_part(frame: Any, k: int) -> parts.Part:
     """Look at the header of a partition; whenever it is read it is computed."""
     label = f"partition {k} of the Dask frame"
 
@@ -190,7 +179,7 @@ def _dask_part(frame: Any, k: int) -> Part:
     return replace(_pandas_part(frame._meta), label=label, rows=None, read=read)
 
 
-def _lazy_part(frame: Any) -> Part:
+def _lazy_part(frame: Any) -> parts.Part:
     import polars
 
     schema = frame.collect_schema()
@@ -212,14 +201,14 @@ def _computed(frame: Any) -> Any:
         raise InvalidInput(f"the lazy frame {FAILED}") from None
 
 
-def _part_of_polars(label: str, schema: Any, rows: int | None, read: Read) -> Part:
-    fields = tuple({"type": kind_of(_polars_type(kind))} for kind in schema.dtypes())
-    return Part(label, tuple(schema.names()), fields, rows, read)
+def _part_of_polars(label: str, schema: Any, rows: int | None, read: parts.Read) -> parts.Part:
+    fields = tuple({"type": parts.kind_of(_polars_type(kind))} for kind in schema.dtypes())
+    return parts.Part(label, tuple(schema.names()), fields, rows, read)
 
 
-def _reader_part(label: str, reader: pa.RecordBatchReader) -> Part:
-    read = _guarded(partial(pieces, reader), f"{label} {FAILED}")
-    return arrow_part(label, reader.schema, None, read)
+def _reader_part(label: str, reader: pa.RecordBatchReader) -> parts.Part:
+    read = _guarded(partial(parts.pieces, reader), f"{label} {FAILED}")
+    return parts.arrow_part(label, reader.schema, None, read)
 
 
 def _pandas_column(series: Any) -> pa.Array:
@@ -251,8 +240,8 @@ def _categorical(series: Any) -> pa.Array:
 
 def _polars_batches(frame: Any, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Yield some columns of a data frame, no more than `ROWS` rows at a time."""
-    for start in range(0, frame.height, ROWS):
-        rows = frame.slice(start, ROWS)
+    for start in range(0, frame.height, parts.ROWS):
+        rows = frame.slice(start, parts.ROWS)
         yield pa.record_batch([_polars_column(rows.get_column(n)) for n in names], list(names))
 
 
@@ -336,7 +325,7 @@ COLUMN_BUFFER = 1 << 18
 may be gigabytes, from elsewhere, for requests over a network take long."""
 
 
-def stored_parts(file: TableFile) -> tuple[Part, ...]:
+def stored_parts(file: parts.TableFile) -> tuple[parts.Part, ...]:
     """Return the files of a path, a URL, a folder or a pattern; see `open_source`.
 
     They are of one kind, and each may be reached under one name only.
@@ -362,12 +351,12 @@ def stored_parts(file: TableFile) -> tuple[Part, ...]:
         paths = [root]
     names = [source] if is_url and len(paths) == 1 else paths
     url = source if is_url else ""
-    identities = [identity_of(system, path, url) for path in paths]
+    identities = [parts.identity_of(system, path, url) for path in paths]
     places = list(zip(identities, names, strict=True))
     kinds = {path: kind_of_file(path) for path in paths}
     if len(set(kinds.values())) > 1:
         raise InvalidInput(f"{root}: its files must be of one kind, not {shown(kinds)}")
-    refuse_twice(places)
+    parts.refuse_twice(places)
     return tuple(
         replace(_file(file, system, path, place[1]), places=(place,))
         for path, place in zip(paths, places, strict=True)
@@ -402,11 +391,11 @@ def is_table(path: str) -> bool:
     return path.lower().endswith((*ENDINGS, *OTHER_SPREADSHEETS))
 
 
-def require_way(file: TableFile, kind: str) -> None:
+def require_way(file: parts.TableFile, kind: str) -> None:
     """Raise `InvalidInput` for a delimiter or a sheet that a kind has not."""
     article = "a" if kind in (CSV, PARQUET) else "an"
     for name, given, only in (
-        ("delimiter", file.delimiter != COMMA, CSV),
+        ("delimiter", file.delimiter != parts.COMMA, CSV),
         ("sheet", file.sheet is not None, EXCEL),
     ):
         if given and kind != only:
@@ -415,7 +404,7 @@ def require_way(file: TableFile, kind: str) -> None:
             )
 
 
-def _file(file: TableFile, system: fs.FileSystem, path: str, label: str) -> Part:
+def _file(file: parts.TableFile, system: fs.FileSystem, path: str, label: str) -> parts.Part:
     kind = kind_of_file(path)
     require_way(file, kind)
     if kind in (STAT, EXCEL) and not isinstance(system, fs.LocalFileSystem):
@@ -438,8 +427,8 @@ def _file(file: TableFile, system: fs.FileSystem, path: str, label: str) -> Part
     return replace(part, read=_guarded(part.read, f"{label}: the file is damaged"))
 
 
-def _csv_part(file: TableFile, system: fs.FileSystem, path: str, label: str) -> Part:
-    rows = CsvRows(
+def _csv_part(file: parts.TableFile, system: fs.FileSystem, path: str, label: str) -> parts.Part:
+    rows = parts.CsvRows(
         label,
         lambda: system.open_input_file(path),
         compressed=path.lower().endswith(".gz"),
@@ -448,10 +437,10 @@ def _csv_part(file: TableFile, system: fs.FileSystem, path: str, label: str) -> 
     if not any(rows.header):
         raise InvalidInput(f"{label}: the file is empty, or its first line is no header")
     fields = ({"type": "string"},) * len(rows.header)
-    return Part(label, rows.header, fields, None, rows.batches, has_types=False)
+    return parts.Part(label, rows.header, fields, None, rows.batches, has_types=False)
 
 
-def _parquet_part(system: fs.FileSystem, path: str, label: str) -> Part:
+def _parquet_part(system: fs.FileSystem, path: str, label: str) -> parts.Part:
     with system.open_input_file(path) as raw, parquet.ParquetFile(raw) as file:
         schema, rows = file.schema_arrow, file.metadata.num_rows
 
@@ -460,13 +449,13 @@ def _parquet_part(system: fs.FileSystem, path: str, label: str) -> Part:
 
     def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         with system.open_input_file(path) as raw, parquet.ParquetFile(raw, **ways) as file:
-            for batch in file.iter_batches(batch_size=ROWS, columns=list(names)):
+            for batch in file.iter_batches(batch_size=parts.ROWS, columns=list(names)):
                 yield batch.select(list(names))
 
-    return arrow_part(label, schema, rows, read)
+    return parts.arrow_part(label, schema, rows, read)
 
 
-def _ipc_part(system: fs.FileSystem, path: str, label: str) -> Part:
+def _ipc_part(system: fs.FileSystem, path: str, label: str) -> parts.Part:
     def opened(raw: Any) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
         try:
             file = ipc.open_file(raw)
@@ -478,14 +467,14 @@ def _ipc_part(system: fs.FileSystem, path: str, label: str) -> Part:
 
     def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         with system.open_input_file(path) as raw:
-            yield from pieces(opened(raw)[1], names)
+            yield from parts.pieces(opened(raw)[1], names)
 
     with system.open_input_file(path) as raw:
         schema = opened(raw)[0]
-    return arrow_part(label, schema, None, read)
+    return parts.arrow_part(label, schema, None, read)
 
 
-def _guarded(read: Read, failure: str) -> Read:
+def _guarded(read: parts.Read, failure: str) -> parts.Read:
     """Raise `InvalidInput` where reading fails, and say nothing of what stands in a row."""
 
     def guarded(names: Sequence[str]) -> Iterator[pa.RecordBatch]:

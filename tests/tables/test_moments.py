@@ -70,7 +70,7 @@ def test_streams_lists_orders_and_files_give_the_same_bits(
     tmp_path: Path, monkeypatch: Any
 ) -> None:
     """Every other source is read as it is for any map of rows."""
-    monkeypatch.setattr("mipselect.tables.sources.ROWS", 17)
+    monkeypatch.setattr("mipselect.tables.parts.ROWS", 17)
     for start, end in itertools.pairwise((0, 1, 120, 250, 300)):
         part = TABLE.slice(start, end - start)
         parquet.write_table(part, tmp_path / f"{start}.parquet", row_group_size=13)

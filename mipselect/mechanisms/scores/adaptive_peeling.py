@@ -12,13 +12,8 @@ from numpy.typing import ArrayLike
 from mipselect.arrays import IntArray, ScoreArray
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
+from mipselect.mechanisms.scores import checks
 from mipselect.mechanisms.scores.base import ScoreMechanism
-from mipselect.mechanisms.scores.checks import (
-    checked_count,
-    checked_items,
-    checked_scores,
-    checked_sensitivity_of_draws,
-)
 from mipselect.mechanisms.scores.noisy_max import NoisyMax
 from mipselect.mechanisms.scores.top_k import log_in_any_order
 from mipselect.mechanisms.scores.utilities import spendable, utilities
@@ -85,8 +80,10 @@ class AdaptivePeeling(ScoreMechanism[Support]):
     name = "adaptive-peeling"
 
     def __post_init__(self) -> None:
-        set_fields(self, k=checked_count(self.k, self._size), epsilon=checked_epsilon(self.epsilon))
-        sensitivities = checked_sensitivity_of_draws(self.sensitivities, self.k)
+        set_fields(
+            self, k=checks.checked_count(self.k, self._size), epsilon=checked_epsilon(self.epsilon)
+        )
+        sensitivities = checks.checked_sensitivity_of_draws(self.sensitivities, self.k)
         set_fields(self, sensitivities=sensitivities)
         checked_relation(self.relation)
         spendable(self._share)
@@ -115,7 +112,7 @@ class AdaptivePeeling(ScoreMechanism[Support]):
         InvalidInput
             If `outcome` is not k distinct indices, or k is above `MAX_FOLLOWED`.
         """
-        items = sorted(checked_items(outcome, self.k, self._size))
+        items = sorted(checks.checked_items(outcome, self.k, self._size))
 
         def following(chosen: Support) -> Iterator[tuple[int, float]]:
             left, weights = self._round(chosen)
@@ -130,7 +127,7 @@ class AdaptivePeeling(ScoreMechanism[Support]):
 
     @cached_property
     def _kept_scores(self) -> Callable[[Support], ScoreArray]:
-        return lru_cache(KEPT_SETS)(lambda chosen: checked_scores(self.scores(chosen)))
+        return lru_cache(KEPT_SETS)(lambda chosen: checks.checked_scores(self.scores(chosen)))
 
     @property
     def _share(self) -> float:

@@ -19,13 +19,8 @@ from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.noise.noise import noise_named
 from mipselect.mechanisms.noise.quadrature import Competitors
+from mipselect.mechanisms.scores import checks
 from mipselect.mechanisms.scores.base import ScoreMechanism
-from mipselect.mechanisms.scores.checks import (
-    checked_count,
-    checked_items,
-    checked_scores,
-    checked_sensitivity,
-)
 from mipselect.mechanisms.scores.noisy_max import NoisyMax, permute_and_flip
 from mipselect.mechanisms.scores.utilities import spendable, utilities
 from mipselect.parameters import completed_by
@@ -93,13 +88,13 @@ class TopKMechanism(ScoreMechanism[Support]):
     relation: str = field(default="replace-one", kw_only=True)
 
     def __post_init__(self) -> None:
-        scores = checked_scores(self.scores)
+        scores = checks.checked_scores(self.scores)
         set_fields(
             self,
             scores=scores,
-            k=checked_count(self.k, scores.size),
+            k=checks.checked_count(self.k, scores.size),
             epsilon=checked_epsilon(self.epsilon),
-            sensitivity=checked_sensitivity(self.sensitivity),
+            sensitivity=checks.checked_sensitivity(self.sensitivity),
         )
         checked_relation(self.relation)
         _ = self._spendable
@@ -168,7 +163,7 @@ class _NoisyTopK(TopKMechanism):
 
     def log_probability(self, outcome: ArrayLike) -> float:
         """Return the log probability of a set of k indices. See `Distribution.log_probability`."""
-        chosen = np.array(checked_items(outcome, self.k, self._utilities.size))
+        chosen = np.array(checks.checked_items(outcome, self.k, self._utilities.size))
         return 0.0 if self.k == self._utilities.size else self._log_probability(chosen)
 
     def _log_probability(self, chosen: IntArray) -> float:

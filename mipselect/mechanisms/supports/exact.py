@@ -15,6 +15,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mipselect import validation
 from mipselect.arrays import FloatArray, IntArray, checked_support
 from mipselect.errors import InvalidInput, NotCertified
 from mipselect.mechanisms.base import Support, SupportMechanism
@@ -34,12 +35,6 @@ from mipselect.problem.instance import Instance
 from mipselect.restricted.prepared import PreparedLoss
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.progress import ProgressCallback, Run, TimeUp
-from mipselect.validation import (
-    checked_epsilon,
-    checked_nonnegative,
-    checked_time_limit,
-    shown,
-)
 
 CHUNK = 4096
 """Supports that are evaluated between two looks at the clock."""
@@ -209,13 +204,13 @@ class ExactDraws(SupportMechanism):
         progress: ProgressCallback | None = None,
     ) -> None:
         self._instance = instance
-        self._epsilon = checked_epsilon(epsilon)
+        self._epsilon = validation.checked_epsilon(epsilon)
         self._sizes = checked_sizes(sizes, instance)
-        complexity = checked_nonnegative(complexity, "complexity")
+        complexity = validation.checked_nonnegative(complexity, "complexity")
         self._prior: Prior = complexity_prior(
             instance.n_features, self._sizes, complexity, prior_weights
         )
-        self._time_limit = None if time_limit is None else checked_time_limit(time_limit)
+        self._time_limit = None if time_limit is None else validation.checked_time_limit(time_limit)
         self._progress = progress
         self._largest = instance.with_support_size(self._sizes[-1])
         self._rate: Rate = exact_rate(self._epsilon, self._largest, self._prior, self._roundings)
@@ -371,7 +366,9 @@ class ExactDraws(SupportMechanism):
         size = np.size(outcome)
         if size not in self._sizes:
             sizes = ", ".join(map(str, self._sizes))
-            raise InvalidInput(f"a support has one of the sizes {sizes}, got {shown(outcome)}")
+            raise InvalidInput(
+                f"a support has one of the sizes {sizes}, got {validation.shown(outcome)}"
+            )
         return np.array(checked_support(outcome, size, self._instance.n_features), dtype=np.intp)
 
 

@@ -7,18 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 
+from mipselect import validation
 from mipselect.mechanisms.base import Mechanism, Support
 from mipselect.mechanisms.scores.checks import checked_count
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import Rng, coin, generator, uniform_subset
-from mipselect.validation import (
-    checked_epsilon,
-    checked_feature_names,
-    checked_integer,
-    checked_positive,
-    checked_share,
-    set_fields,
-)
 
 MIXING_CONDITION = (
     "the law of the chain after {steps} steps is within total variation δ/(1 + e^ε) ≥ {distance} "
@@ -93,14 +86,14 @@ class MetropolisHastings(Mechanism[Support]):
 
     def __post_init__(self) -> None:
         size = len(self.names)
-        set_fields(
+        validation.set_fields(
             self,
-            names=checked_feature_names(self.names, size),
+            names=validation.checked_feature_names(self.names, size),
             support_size=checked_count(self.support_size, size),
-            epsilon=checked_epsilon(self.epsilon),
-            delta=checked_share(self.delta, "delta", closed=False),
-            sensitivity=checked_positive(self.sensitivity, "sensitivity"),
-            n_steps=checked_integer(self.n_steps, "n_steps", 1),
+            epsilon=validation.checked_epsilon(self.epsilon),
+            delta=validation.checked_share(self.delta, "delta", closed=False),
+            sensitivity=validation.checked_positive(self.sensitivity, "sensitivity"),
+            n_steps=validation.checked_integer(self.n_steps, "n_steps", 1),
         )
 
     @property

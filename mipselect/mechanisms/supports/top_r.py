@@ -13,13 +13,7 @@ from numpy.typing import ArrayLike
 from mipselect.arrays import checked_support
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support, SupportMechanism
-from mipselect.mechanisms.supports.base import (
-    both_relations,
-    one_direction,
-    rank,
-    score_log_weights,
-    unrank,
-)
+from mipselect.mechanisms.supports import base
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator, uniform_subset
@@ -94,8 +88,8 @@ class TopR(SupportMechanism):
     @property
     def guarantees(self) -> dict[str, Guarantee]:
         """Guarantees; add-remove has (ε/2)(1 + τ/(Δ+τ)), for a further row only raises n R(S)."""
-        cost = one_direction(self.epsilon, self.pool.tolerance)
-        return both_relations(self.guarantee, cost, self.pool.relations)
+        cost = base.one_direction(self.epsilon, self.pool.tolerance)
+        return base.both_relations(self.guarantee, cost, self.pool.relations)
 
     def sample(self, rng: Rng = None) -> Support:
         """Draw a support: s sorted column indices. See `Mechanism.sample`."""
@@ -123,7 +117,7 @@ class TopR(SupportMechanism):
         if pool.number_unlisted:
             values = np.append(values, values[-1])
             multiplicities = {len(pool): pool.number_unlisted}
-        logs = score_log_weights(values, self.epsilon, pool.widened_sensitivity)
+        logs = base.score_log_weights(values, self.epsilon, pool.widened_sensitivity)
         return IntegerWeights.from_logs(logs, multiplicities)
 
     def _uniform_unlisted(self, source: random.Random) -> Support:
@@ -139,11 +133,11 @@ class TopR(SupportMechanism):
                 pass
             return support
         number = source.randrange(pool.number_unlisted)
-        return unrank(number + bisect_right(self._unlisted_before, number), p, s)
+        return base.unrank(number + bisect_right(self._unlisted_before, number), p, s)
 
     @cached_property
     def _unlisted_before(self) -> list[int]:
         """Number of unlisted supports before each listed one, in lexicographic order."""
         p = self.pool.n_features
-        ranks = sorted(rank(support, p) for support in self.pool.supports.tolist())
+        ranks = sorted(base.rank(support, p) for support in self.pool.supports.tolist())
         return [number - before for before, number in enumerate(ranks)]
