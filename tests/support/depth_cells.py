@@ -10,7 +10,7 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from mipselect.regression.tukey import DepthLaw, Grid, margin
+from mipselect.mechanisms.scores.depth import DepthLaw, Grid, margin
 
 
 @dataclass(frozen=True)
