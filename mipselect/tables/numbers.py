@@ -92,7 +92,7 @@ def read_table(
 
 
 def number_table(
-    source: str | Path | TableFile, target: str, features: Sequence[str] | None = None
+    source: str | Path | parts.TableFile, target: str, features: Sequence[str] | None = None
 ) -> pa.Table:
     """Read the same as a table of Arrow, with the target behind the features."""
     X, y, names = read_table(source, target, features)
