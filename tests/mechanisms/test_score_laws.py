@@ -26,10 +26,10 @@ from mipselect.mechanisms import (
     RandomStopping,
 )
 from mipselect.mechanisms.noise.noise import NOISES
+from mipselect.mechanisms.scores.base import spendable
 from mipselect.mechanisms.scores.canonical import HeadTailClasses, TailClasses
 from mipselect.mechanisms.scores.heterogeneous import MONTE_CARLO
 from mipselect.mechanisms.scores.top_k import MAX_FOLLOWED
-from mipselect.mechanisms.scores.utilities import spendable
 from mipselect.mechanisms.supports.base import rank, unrank
 from mipselect.privacy.audit import ScoreVectors, law_of, worst_pair
 from mipselect.privacy.decimals import exact

@@ -26,8 +26,13 @@ from mipselect.mechanisms import (
     RandomStopping,
     SampleAggregate,
 )
-from mipselect.mechanisms.scores.checks import checked_scores
-from mipselect.mechanisms.scores.utilities import accumulated, differences, reach, spendable
+from mipselect.mechanisms.scores.base import (
+    accumulated,
+    checked_scores,
+    differences,
+    reach,
+    spendable,
+)
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.audit import largest_loss
 from mipselect.privacy.concentrated import bounded_range_rho, pure_rho

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mipselect.mechanisms.scores.utilities import differences
+from mipselect.mechanisms.scores.base import differences
 from mipselect.privacy.audit import largest_loss, law_of
 from mipselect.problem.layout import laid_out
 from mipselect.selectors import SISSelector

@@ -171,14 +171,14 @@ MECHANISMS = within(
         "test_the_test_of_the_gap_passes_with_at_most_delta_where_the_condition_fails",
     ),
     (
-        "scores/utilities.py",
+        "scores/base.py",
         "products: FloatArray = (gaps / sensitivity) * (epsilon / 2.0)",
         "products: FloatArray = (gaps / sensitivity) * epsilon",
         "noise on scores is half of what it has to be",
         "test_score_privacy.py::test_no_search_finds_more_than_is_stated",
     ),
     (
-        "scores/utilities.py",
+        "scores/base.py",
         "return epsilon - cost",
         "return epsilon",
         "what rounding can do to scores is not paid for",

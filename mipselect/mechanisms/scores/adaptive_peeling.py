@@ -12,11 +12,9 @@ from numpy.typing import ArrayLike
 from mipselect.arrays import IntArray, ScoreArray
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
-from mipselect.mechanisms.scores import checks
-from mipselect.mechanisms.scores.base import ScoreMechanism
+from mipselect.mechanisms.scores import base
 from mipselect.mechanisms.scores.noisy_max import NoisyMax
 from mipselect.mechanisms.scores.top_k import log_in_any_order
-from mipselect.mechanisms.scores.utilities import spendable, utilities
 from mipselect.parameters import completed_by
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.decimals import exact, round_down
@@ -30,7 +28,7 @@ KEPT_SETS = 64
 
 @completed_by(NoisyMax)
 @dataclass(frozen=True, eq=False)
-class AdaptivePeeling(ScoreMechanism[Support]):
+class AdaptivePeeling(base.ScoreMechanism[Support]):
     """k draws without replacement, scored anew after each; the outcome is a set.
 
     Round t draws one of the items that are left with probability proportional to
@@ -81,12 +79,12 @@ class AdaptivePeeling(ScoreMechanism[Support]):
 
     def __post_init__(self) -> None:
         set_fields(
-            self, k=checks.checked_count(self.k, self._size), epsilon=checked_epsilon(self.epsilon)
+            self, k=base.checked_count(self.k, self._size), epsilon=checked_epsilon(self.epsilon)
         )
-        sensitivities = checks.checked_sensitivity_of_draws(self.sensitivities, self.k)
+        sensitivities = base.checked_sensitivity_of_draws(self.sensitivities, self.k)
         set_fields(self, sensitivities=sensitivities)
         checked_relation(self.relation)
-        spendable(self._share)
+        base.spendable(self._share)
 
     @property
     def rho(self) -> float | None:
@@ -112,7 +110,7 @@ class AdaptivePeeling(ScoreMechanism[Support]):
         InvalidInput
             If `outcome` is not k distinct indices, or k is above `MAX_FOLLOWED`.
         """
-        items = sorted(checks.checked_items(outcome, self.k, self._size))
+        items = sorted(base.checked_items(outcome, self.k, self._size))
 
         def following(chosen: Support) -> Iterator[tuple[int, float]]:
             left, weights = self._round(chosen)
@@ -127,7 +125,7 @@ class AdaptivePeeling(ScoreMechanism[Support]):
 
     @cached_property
     def _kept_scores(self) -> Callable[[Support], ScoreArray]:
-        return lru_cache(KEPT_SETS)(lambda chosen: checks.checked_scores(self.scores(chosen)))
+        return lru_cache(KEPT_SETS)(lambda chosen: base.checked_scores(self.scores(chosen)))
 
     @property
     def _share(self) -> float:
@@ -144,5 +142,5 @@ class AdaptivePeeling(ScoreMechanism[Support]):
             )
         left = np.delete(np.arange(self._size), chosen)
         sensitivity = np.asarray(self.sensitivities)[len(chosen)]
-        logs = utilities(scores[left], self._share, float(sensitivity))
+        logs = base.utilities(scores[left], self._share, float(sensitivity))
         return left, IntegerWeights.from_logs(logs)

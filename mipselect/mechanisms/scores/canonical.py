@@ -22,9 +22,8 @@ from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.noise.noise import noise_named
 from mipselect.mechanisms.noise.quadrature import Competitors
-from mipselect.mechanisms.scores.checks import checked_items
+from mipselect.mechanisms.scores import base
 from mipselect.mechanisms.scores.top_k import TopKMechanism
-from mipselect.mechanisms.scores.utilities import accumulated, ranked_gaps, reach, spendable, split
 from mipselect.parameters import completed_by
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator, uniform_subset
@@ -53,7 +52,7 @@ class HeadTailClasses:
         sizes = np.zeros((self.k, later.size))
         coarse, fine = np.zeros_like(later), np.zeros_like(later)
         for h in range(self.k - 2, -1, -1):
-            more_coarse, more_fine = split(np.log1p(later / (self.k - h - 1)))
+            more_coarse, more_fine = base.split(np.log1p(later / (self.k - h - 1)))
             coarse += more_coarse
             fine += more_fine
             sizes[h] = coarse + fine
@@ -117,7 +116,7 @@ class TailClasses:
     def log_sizes(self) -> FloatArray:
         """log C(t - 1, k - 1), from t to t + 1 by t / (t - k + 1)."""
         t = np.arange(self.k, self.d, dtype=np.float64)
-        return np.append(0.0, accumulated(np.log1p((self.k - 1) / (t - self.k + 1))))
+        return np.append(0.0, base.accumulated(np.log1p((self.k - 1) / (t - self.k + 1))))
 
     def utilities(self, ranked: FloatArray, gamma: float) -> FloatArray:
         """Compute -(x_[k] - x_[t]); γ is 1."""
@@ -233,7 +232,7 @@ class CanonicalLipschitz(TopKMechanism):
 
     def log_probability(self, outcome: ArrayLike) -> float:
         """Return the log probability of a set of k indices. See `Distribution.log_probability`."""
-        chosen = checked_items(outcome, self.k, np.size(self.scores))
+        chosen = base.checked_items(outcome, self.k, np.size(self.scores))
         index = self.classes.index(tuple(sorted((self._ranks[list(chosen)]).tolist())))
         if self.noise == "gumbel":
             return self._weights.log_probability(index) - float(self.classes.log_sizes[index])
@@ -294,9 +293,9 @@ class CanonicalLipschitz(TopKMechanism):
     def _utilities(self) -> FloatArray:
         """Utility of each class, less that of the k best; includes the factor 1/2 of -ε loss/2."""
         scores = np.asarray(self.scores)
-        ranked = ranked_gaps(scores, self._spendable, self.sensitivity, self.k)
+        ranked = base.ranked_gaps(scores, self._spendable, self.sensitivity, self.k)
         utilities = self.classes.utilities(ranked, self.gamma)
-        return np.maximum(utilities, -reach(self.epsilon, self._log_outcomes))
+        return np.maximum(utilities, -base.reach(self.epsilon, self._log_outcomes))
 
     @cached_property
     def _competitors(self) -> Competitors:
@@ -311,7 +310,7 @@ class CanonicalLipschitz(TopKMechanism):
 
     @property
     def _spendable(self) -> float:
-        return spendable(self.epsilon, self._log_outcomes + noise_named(self.noise).rounded)
+        return base.spendable(self.epsilon, self._log_outcomes + noise_named(self.noise).rounded)
 
     @property
     def _log_outcomes(self) -> float:

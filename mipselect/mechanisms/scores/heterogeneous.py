@@ -13,10 +13,8 @@ from numpy.typing import ArrayLike
 from mipselect.arrays import FloatArray, IntArray, ScoreArray
 from mipselect.mechanisms.base import Distribution
 from mipselect.mechanisms.noise.noise import noise_named
-from mipselect.mechanisms.scores.base import WeightedItem
-from mipselect.mechanisms.scores.checks import checked_index, checked_scores, checked_sensitivities
+from mipselect.mechanisms.scores import base
 from mipselect.mechanisms.scores.noisy_max import NoisyMax
-from mipselect.mechanisms.scores.utilities import LARGEST, differences, reach, scaled, spendable
 from mipselect.parameters import completed_by
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import checked_relation
@@ -45,18 +43,18 @@ class HeterogeneousScores:
     epsilon: float
 
     def __post_init__(self) -> None:
-        scores = checked_scores(self.scores)
+        scores = base.checked_scores(self.scores)
         set_fields(
             self,
             scores=scores,
-            sensitivities=checked_sensitivities(self.sensitivities, scores.size),
+            sensitivities=base.checked_sensitivities(self.sensitivities, scores.size),
             epsilon=checked_epsilon(self.epsilon),
         )
 
 
 @completed_by(HeterogeneousScores)
 @dataclass(frozen=True, eq=False)
-class GeneralizedExponential(HeterogeneousScores, WeightedItem):
+class GeneralizedExponential(HeterogeneousScores, base.WeightedItem):
     """GEM: the exponential mechanism on scores normalised by their own sensitivities.
 
     With t = (2/ε) ln(d/β) and losses l = -q, the normalised loss of item a is
@@ -102,7 +100,7 @@ class GeneralizedExponential(HeterogeneousScores, WeightedItem):
     def __post_init__(self) -> None:
         super().__post_init__()
         set_fields(self, beta=checked_share(self.beta, "beta", closed=False))
-        spendable(self.epsilon, self._log_margin)
+        base.spendable(self.epsilon, self._log_margin)
         checked_relation(self.relation)
 
     @property
@@ -115,10 +113,12 @@ class GeneralizedExponential(HeterogeneousScores, WeightedItem):
         losses = normalized_losses(
             np.asarray(self.scores),
             np.asarray(self.sensitivities),
-            spendable(self.epsilon, self._log_margin),
+            base.spendable(self.epsilon, self._log_margin),
             -self._log_margin if self.optimistic else self._log_margin,
         )
-        return IntegerWeights.from_logs(-np.minimum(losses, reach(self.epsilon, self._log_margin)))
+        return IntegerWeights.from_logs(
+            -np.minimum(losses, base.reach(self.epsilon, self._log_margin))
+        )
 
     @property
     def _log_margin(self) -> float:
@@ -139,12 +139,12 @@ def normalized_losses(
     parts = []
     for start in range(0, scores.size, step):
         part = slice(start, start + step)
-        gaps = differences(scores, scores[part, None])
+        gaps = base.differences(scores, scores[part, None])
         sums = sensitivities[part, None] + sensitivities
         moving = np.where(sums > 0.0, sums, 1.0)
         margins = log_margin * ((sensitivities[part, None] - sensitivities) / moving)
         ratios = np.where(
-            sums > 0.0, scaled(gaps, epsilon, moving) + margins, LARGEST * np.sign(gaps)
+            sums > 0.0, base.scaled(gaps, epsilon, moving) + margins, base.LARGEST * np.sign(gaps)
         )
         parts.append(ratios.max(axis=1))
     largest: FloatArray = np.maximum(np.concatenate(parts), 0.0)
@@ -191,7 +191,7 @@ class HeterogeneousNoisyMax(HeterogeneousScores, Distribution[int]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        set_fields(self, scores=differences(np.asarray(self.scores), 0.0))
+        set_fields(self, scores=base.differences(np.asarray(self.scores), 0.0))
         noise_named(self.noise)
 
     def sample(self, rng: Rng = None) -> int:
@@ -200,7 +200,7 @@ class HeterogeneousNoisyMax(HeterogeneousScores, Distribution[int]):
 
     def log_probability(self, outcome: ArrayLike) -> float:
         """Return the log probability of an index. See `Distribution.log_probability`."""
-        share = float(self._frequencies[checked_index(outcome, np.size(self.scores))])
+        share = float(self._frequencies[base.checked_index(outcome, np.size(self.scores))])
         return math.log(share) if share > 0.0 else -math.inf
 
     def _largest(self, source: random.Random, draws: int) -> IntArray:

@@ -13,9 +13,8 @@ from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.mechanisms.base import Support
-from mipselect.mechanisms.scores.checks import checked_items
+from mipselect.mechanisms.scores import base
 from mipselect.mechanisms.scores.top_k import TopKMechanism
-from mipselect.mechanisms.scores.utilities import accumulated, differences, reach, scaled, spendable
 from mipselect.parameters import completed_by
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
@@ -67,7 +66,7 @@ class JointExponential(TopKMechanism):
 
     def log_probability(self, outcome: ArrayLike) -> float:
         """Return the log probability of k indices in this order. See `Distribution`."""
-        chosen = checked_items(outcome, self.k, np.size(self.scores))
+        chosen = base.checked_items(outcome, self.k, np.size(self.scores))
         places = np.empty_like(self._order)
         places[self._order] = np.arange(places.size)
         index = self._crossings.index(places[list(chosen)])
@@ -77,9 +76,9 @@ class JointExponential(TopKMechanism):
     def _crossings(self) -> Crossings:
         ranked = np.asarray(self.scores)[self._order]
         # One difference for every crossing: relative to a common score digits would be lost.
-        gaps = differences(ranked[: self.k, None], ranked)
-        losses = scaled(gaps, self._spendable, self.sensitivity) / 2.0
-        return Crossings(np.minimum(losses, reach(self.epsilon, self._log_outcomes)))
+        gaps = base.differences(ranked[: self.k, None], ranked)
+        losses = base.scaled(gaps, self._spendable, self.sensitivity) / 2.0
+        return Crossings(np.minimum(losses, base.reach(self.epsilon, self._log_outcomes)))
 
     @cached_property
     def _weights(self) -> IntegerWeights:
@@ -90,7 +89,7 @@ class JointExponential(TopKMechanism):
 
     @property
     def _spendable(self) -> float:
-        return spendable(self.epsilon, self._log_outcomes)
+        return base.spendable(self.epsilon, self._log_outcomes)
 
     @property
     def _log_outcomes(self) -> float:
@@ -131,7 +130,7 @@ class Crossings:
     def log_sizes(self) -> FloatArray:
         """Log of how many tuples come in at each crossing, shape (K + 1,)."""
         places, ranks = self._sequence
-        allowed = accumulated(np.log1p(1.0 / (ranks - places)))
+        allowed = base.accumulated(np.log1p(1.0 / (ranks - places)))
         before = np.append(0.0, allowed[:-1])[: places.size]
         return np.append(0.0, before - np.log(ranks - places))
 

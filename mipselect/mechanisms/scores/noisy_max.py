@@ -13,9 +13,14 @@ from numpy.typing import ArrayLike
 from mipselect.arrays import FloatArray
 from mipselect.mechanisms.noise.noise import noise_named
 from mipselect.mechanisms.noise.quadrature import Competitors
-from mipselect.mechanisms.scores.base import ScoreMechanism
-from mipselect.mechanisms.scores.checks import checked_index, checked_scores, checked_sensitivity
-from mipselect.mechanisms.scores.utilities import spendable, utilities
+from mipselect.mechanisms.scores.base import (
+    ScoreMechanism,
+    checked_index,
+    checked_scores,
+    checked_sensitivity,
+    spendable,
+    utilities,
+)
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator

@@ -15,8 +15,7 @@ from mipselect.arrays import FloatArray, ScoreArray
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.noise.noise import Laplace, plus_laplace
 from mipselect.mechanisms.noise.quadrature import OFFSETS, Panels, summed_in_chunks
-from mipselect.mechanisms.scores.base import ScoreMechanism
-from mipselect.mechanisms.scores.checks import checked_index
+from mipselect.mechanisms.scores.base import ScoreMechanism, checked_index
 from mipselect.mechanisms.scores.heterogeneous import HeterogeneousScores
 from mipselect.parameters import completed_by
 from mipselect.privacy.decimals import exact, round_down

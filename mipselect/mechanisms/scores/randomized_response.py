@@ -8,10 +8,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.mechanisms.scores.base import WeightedItem
-from mipselect.mechanisms.scores.checks import checked_scores
+from mipselect.mechanisms.scores.base import ALLOWANCE, WeightedItem, checked_scores
 from mipselect.mechanisms.scores.noisy_max import NoisyMax
-from mipselect.mechanisms.scores.utilities import ALLOWANCE
 from mipselect.parameters import completed_by
 from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import IntegerWeights

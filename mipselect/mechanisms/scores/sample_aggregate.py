@@ -18,8 +18,7 @@ from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.noise.noise import plus_laplace
-from mipselect.mechanisms.scores.base import ScoreMechanism
-from mipselect.mechanisms.scores.checks import checked_count, checked_items
+from mipselect.mechanisms.scores.base import ScoreMechanism, checked_count, checked_items
 from mipselect.mechanisms.scores.top_k import Peeling, TopK
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import checked_relation

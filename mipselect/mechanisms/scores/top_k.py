@@ -19,10 +19,8 @@ from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.noise.noise import noise_named
 from mipselect.mechanisms.noise.quadrature import Competitors
-from mipselect.mechanisms.scores import checks
-from mipselect.mechanisms.scores.base import ScoreMechanism
+from mipselect.mechanisms.scores import base
 from mipselect.mechanisms.scores.noisy_max import NoisyMax, permute_and_flip
-from mipselect.mechanisms.scores.utilities import spendable, utilities
 from mipselect.parameters import completed_by
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import checked_relation
@@ -70,7 +68,7 @@ def log_in_any_order(
 
 @completed_by(NoisyMax)
 @dataclass(frozen=True, eq=False)
-class TopKMechanism(ScoreMechanism[Support]):
+class TopKMechanism(base.ScoreMechanism[Support]):
     """k of d items, selected by fixed scores.
 
     Parameters
@@ -88,13 +86,13 @@ class TopKMechanism(ScoreMechanism[Support]):
     relation: str = field(default="replace-one", kw_only=True)
 
     def __post_init__(self) -> None:
-        scores = checks.checked_scores(self.scores)
+        scores = base.checked_scores(self.scores)
         set_fields(
             self,
             scores=scores,
-            k=checks.checked_count(self.k, scores.size),
+            k=base.checked_count(self.k, scores.size),
             epsilon=checked_epsilon(self.epsilon),
-            sensitivity=checks.checked_sensitivity(self.sensitivity),
+            sensitivity=base.checked_sensitivity(self.sensitivity),
         )
         checked_relation(self.relation)
         _ = self._spendable
@@ -115,7 +113,7 @@ class TopK(Protocol):
 
     def __call__(
         self, scores: ArrayLike, k: int, epsilon: float, *, sensitivity: float, relation: str
-    ) -> ScoreMechanism[Any]:
+    ) -> base.ScoreMechanism[Any]:
         """Return the mechanism."""
 
 
@@ -159,11 +157,11 @@ class _NoisyTopK(TopKMechanism):
 
     @property
     def _spendable(self) -> float:
-        return spendable(self.epsilon / self.k, noise_named(self.noise).rounded)
+        return base.spendable(self.epsilon / self.k, noise_named(self.noise).rounded)
 
     def log_probability(self, outcome: ArrayLike) -> float:
         """Return the log probability of a set of k indices. See `Distribution.log_probability`."""
-        chosen = np.array(checks.checked_items(outcome, self.k, self._utilities.size))
+        chosen = np.array(base.checked_items(outcome, self.k, self._utilities.size))
         return 0.0 if self.k == self._utilities.size else self._log_probability(chosen)
 
     def _log_probability(self, chosen: IntArray) -> float:
@@ -176,7 +174,7 @@ class _NoisyTopK(TopKMechanism):
         """ε (q - q_[k]) / 2kΔ."""
         share, rounded = self.epsilon / self.k, noise_named(self.noise).rounded
         scores = np.asarray(self.scores)
-        return utilities(scores, share, self.sensitivity, place=self.k, noise=rounded)
+        return base.utilities(scores, share, self.sensitivity, place=self.k, noise=rounded)
 
     def _without(self, gone: Sequence[int] | IntArray) -> tuple[Competitors, float]:
         """Leave those items out; utilities of the rest are relative to the best of them."""

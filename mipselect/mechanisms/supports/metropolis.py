@@ -9,7 +9,7 @@ from functools import cache, cached_property
 
 from mipselect import validation
 from mipselect.mechanisms.base import Mechanism, Support
-from mipselect.mechanisms.scores.checks import checked_count
+from mipselect.mechanisms.scores.base import checked_count
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import Rng, coin, generator, uniform_subset
 
