@@ -65,6 +65,7 @@ SHARED = {
     "describe": "schema",
     "check": "schema",
     "compare": "solve",
+    "evaluate": "predict",
     "solvers": "instances",
 }
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from mipselect import privacy
 from mipselect.cli.charging import table_named
 from mipselect.cli.declared import argument, command, group, option, options
-from mipselect.cli.output import NO_FILE, Delivery, check_output, heading, line, picked, print_table
+from mipselect.cli.output import NO_FILE, Delivery, check_output, heading, line, print_table
 from mipselect.errors import InvalidInput, LedgerBroken
 from mipselect.privacy.guarantee import Guarantee, amount, checked_relation
 from mipselect.validation import checked_share
@@ -121,8 +121,8 @@ def create(arguments: CreateArguments) -> None:
         rho=arguments.rho,
     )
     arguments.delivery.deliver(
-        {"command": "ledger create", "sensitive": False, "file": str(file), **_head(ledger)},
-        lambda console: line(console, f"{file}: a ledger with a budget of {_budget(ledger)}."),
+        {"command": "ledger create", "sensitive": False, "file": str(file), **ledger.to_dict()},
+        lambda console: line(console, f"{file}: a ledger with a budget of {ledger.terms}."),
     )
 
 
@@ -141,22 +141,15 @@ def show(arguments: ShowArguments) -> None:
         "command": "ledger show",
         "sensitive": bool(entries),
         "file": str(file),
-        **_head(ledger),
+        **ledger.to_dict(),
         "spent": spent.to_dict(),
         "remaining": remaining.to_dict(),
-        "entries": [
-            {
-                "number": k,
-                **picked(entry, "row", "time", "what", "asked"),
-                "guarantee": entry.guarantee.to_dict(),
-            }
-            for k, entry in enumerate(entries, start=1)
-        ],
+        "entries": [{"number": k, **entry.to_dict()} for k, entry in enumerate(entries, start=1)],
         "together": [asdict(statement) for statement in found],
     }
 
     def render(console: Console) -> None:
-        heading(console, f"{file.name}: a budget of {_budget(ledger)}")
+        heading(console, f"{file.name}: a budget of {ledger.terms}")
         _print_entries(console, entries)
         console.print(f"Spent: {spent}.", markup=False)
         console.print(f"Left: {_left(ledger, remaining)}.", markup=False)
@@ -212,26 +205,10 @@ def export(arguments: ExportArguments) -> None:
         "command": "ledger export",
         "sensitive": True,
         "warning": KEEP,
-        **_head(ledger),
+        **ledger.to_dict(),
         "rows": [row._asdict() for row in ledger.rows()],
     }
     delivery.deliver(report, lambda console: None)
-
-
-def _head(ledger: Ledger) -> dict[str, Any]:
-    """Return what is fixed about a ledger, as part of a JSON object."""
-    fixed = picked(ledger, "identity", "currency", "unit", "relation")
-    return {**fixed, "budget": ledger.budget.to_dict()}
-
-
-def _budget(ledger: Ledger) -> str:
-    """Say in words what the budget is, under which relation, and which unit one row stands for."""
-    budget = ledger.budget
-    if ledger.currency == "rho":
-        counted = f"ρ = {budget.rho:.15g}, which is ({budget.epsilon:.6g}, {budget.delta:.6g})"
-    else:
-        counted = amount(budget)
-    return f"{counted} under {ledger.relation}; one row is one {ledger.unit}"
 
 
 def _left(ledger: Ledger, remaining: Guarantee) -> str:

@@ -264,6 +264,16 @@ class Ledger:
         """Identifier of the ledger of a file, wherever the file is; None in memory."""
         return self._book.identity
 
+    @property
+    def terms(self) -> Terms:
+        """What is fixed: budget, currency, relation and unit; as a text for people."""
+        return self._book.terms
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is fixed about the ledger, ready for JSON."""
+        fixed = {"identity": self.identity, "currency": self.currency, "unit": self.unit}
+        return {**fixed, "relation": self.relation, "budget": self.budget.to_dict()}
+
     def noting(self, asked: Mapping[str, Any]) -> Ledger:
         """Return the same ledger, which notes these settings with everything that is charged.
 
