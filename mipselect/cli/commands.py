@@ -66,6 +66,7 @@ SHARED = {
     "check": "schema",
     "compare": "solve",
     "evaluate": "predict",
+    "moments": "instances",
     "solvers": "instances",
 }
 

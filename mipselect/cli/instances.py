@@ -1,15 +1,24 @@
-"""`mipselect instances` and `mipselect solvers`: what comes with the package, or is installed."""
+"""What `solve` and `release` work with: `mipselect instances`, `solvers`, and `moments` of tables.
+
+Moments are the sums that the squared loss needs of a table; sensitive.
+"""
 
 from __future__ import annotations
 
 import csv
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from mipselect.cli.declared import command, group, options
-from mipselect.cli.output import NO_FILE, Delivery, picked, print_table
+from mipselect.cli import output
+from mipselect.cli.declared import argument, command, group, option, options, required
+from mipselect.cli.options import stated
+from mipselect.cli.output import NO_FILE, SENSITIVE, Delivery, picked
+from mipselect.cli.progress import Spinner
+from mipselect.cli.table_options import SCHEMA, TABLE_PANEL, DialectOptions, SchemaOptions
+from mipselect.validation import checked_integer
 
 if TYPE_CHECKING:
     from mipselect.problem.descriptions import Description
@@ -19,12 +28,17 @@ EXAMPLES = """Examples:
 mipselect instances --json
 
 mipselect solvers --json
+
+mipselect moments visits/*.parquet --schema visits.schema.json --target cost \\
+    --output visits.npz
+
+mipselect release visits.npz --support-size 4 --epsilon 1 --always age,sex
 """
 
 
 @options
 class ListingArguments:
-    """Arguments of both."""
+    """Arguments of `instances` and `solvers`."""
 
     delivery: Delivery = group(Delivery, without=NO_FILE)
 
@@ -39,7 +53,7 @@ def instances(arguments: ListingArguments) -> None:
     def render(console: Console) -> None:
         texts = ("name", "source", "description")
         titles = ("name", "n", "p", "features", "s", "source", "description")
-        print_table(console, titles, (list(entry.values()) for entry in listed), left=texts)
+        output.print_table(console, titles, (list(entry.values()) for entry in listed), left=texts)
 
     arguments.delivery.deliver({"sensitive": False, "instances": listed}, render)
 
@@ -77,7 +91,7 @@ def solvers(arguments: ListingArguments) -> None:
             limit = f"licence for {solver.limit.columns:,} columns" if solver.limit else ""
             usable = "yes" if solver.usable else "no"
             rows.append((solver.name, usable, solver.version, solver.reason or limit))
-        print_table(console, titles, rows, left=titles)
+        output.print_table(console, titles, rows, left=titles)
 
     report = {
         "sensitive": False,
@@ -89,4 +103,87 @@ def solvers(arguments: ListingArguments) -> None:
             for solver in known
         ],
     }
+    arguments.delivery.deliver(report, render)
+
+
+@options
+class MomentsArguments:
+    """Arguments of `moments`."""
+
+    data: list[str] = argument(
+        "DATA...",
+        ".csv, .parquet, .arrow, .sav, .dta, .sas7bdat, .xpt or .xlsx files, folders or patterns; "
+        "all rows of all of them count.",
+    )
+    dialect: DialectOptions = group(DialectOptions)
+    target: str = required("--target", "The field to predict.")
+    output: Path = required("--output", "Where the moments go. SENSITIVE.", metavar="M.npz")
+    schema: Path = required("--schema", SCHEMA, metavar="FILE", panel=TABLE_PANEL)
+    question: SchemaOptions = group(
+        SchemaOptions, without=("--always", "--no-intercept", "--unit-rule")
+    )
+    folds: int = option(
+        "--folds",
+        "Keep the sums of so many parts of the rows apart, for sample-aggregate.",
+        default=1,
+    )
+    delivery: Delivery = group(Delivery, without=("--output",))
+
+
+@command
+def moments(arguments: MomentsArguments) -> None:
+    """Add up squares and products over all rows of DATA, exactly, in one pass.
+
+    'solve' and 'release' take M.npz in place of an instance.
+
+    It is SENSITIVE: it holds sums of the data without any privacy.
+    """
+    from mipselect.tables.moments import Moments, TableColumns, open_tables
+    from mipselect.tables.schema import TableSchema
+
+    data, file = arguments.data, arguments.output
+    checked_integer(arguments.folds, "--folds", 1)
+    read = [arguments.schema, *map(Path, data)]
+    output.check_output(file, read, endings=(".npz",), replace=arguments.delivery.replace)
+    known = TableSchema.read(arguments.schema)
+    columns = TableColumns(arguments.question.question_about(known, arguments.target))
+    sources = [arguments.dialect.source(path) for path in data]
+    pieces = list(open_tables(sources, columns.public))
+    with Spinner("adding up") as spinner:
+        found = Moments.of(
+            sources,
+            known,
+            target=arguments.target,
+            folds=arguments.folds,
+            progress=lambda rows: spinner.tick(f"adding up {rows:,} rows"),
+            **arguments.question.keywords,
+        )
+    found.save(file)
+    report = {
+        "command": "moments",
+        "sensitive": True,
+        "data": data,
+        "output": str(file),
+        "n": found.n,
+        **arguments.dialect.keywords,
+        "columns": list(columns.names),
+        "target": arguments.target,
+        "protected_unit": columns.public.protected_unit,
+        **stated(weight=known.weight_name),
+        "folds": arguments.folds,
+        "files": len(pieces),
+    }
+
+    def render(console: Console) -> None:
+        output.banner(console, SENSITIVE)
+        output.heading(console, f"{file}: moments of {', '.join(data)}")
+        parts = "" if arguments.folds == 1 else f" in {arguments.folds} folds"
+        output.line(
+            console,
+            f"{found.n:,} rows{parts}, {len(columns.names)} columns, {len(pieces)} files; target "
+            f"{arguments.target}; a row stands for one {columns.public.protected_unit}.",
+        )
+        if known.weight_name is not None:
+            output.line(console, f"Rows count by the survey weight {known.weight_name}.")
+
     arguments.delivery.deliver(report, render)

@@ -22,7 +22,6 @@ from mipselect.errors import InvalidInput, about
 from mipselect.validation import listed, printable, shown
 
 if TYPE_CHECKING:
-    from mipselect.tables.fields import Field
     from mipselect.tables.schema import TableSchema
 
 EXAMPLES = """Examples:
@@ -115,7 +114,7 @@ def describe(arguments: DescribeArguments) -> None:
     codebook = None if given is None else read_codebook(given, source)
     found = described(source, codebook, proposed)
     schema, sensitive = found.schema, any(field.type_proposed for field in found.schema.fields)
-    gaps = gaps_of(schema)
+    gaps = schema.gaps
     if file is not None:
         write_whole(file, schema.text.encode(), sensitive=sensitive)
 
@@ -149,13 +148,6 @@ def describe(arguments: DescribeArguments) -> None:
         "advice": f"{FROM_WHERE} {TYPICAL} {IDENTIFIERS}",
     }
     replace(delivery, output=None).deliver(report, render)
-
-
-def gaps_of(schema: TableSchema) -> dict[str, str]:
-    """Return what is to fill in of each field, and of what is made of them, by name."""
-    apart = {*schema.only_read, schema.privacy_unit}
-    gaps = {field.name: field.gap for field in schema.features if field.name not in apart}
-    return {name: gap for name, gap in gaps.items() if gap}
 
 
 @options
@@ -234,7 +226,7 @@ def from_csv(arguments: FromCsvArguments) -> None:
 
 def _deliver(name: str, given: Path, path: Path, schema: TableSchema, delivery: Delivery) -> None:
     """Say what was written, and what is left to do."""
-    gaps = gaps_of(schema)
+    gaps = schema.gaps
     to_confirm = [field.name for field in schema.fields if field.type_proposed]
     count = len(schema.fields)
     parts = [f"{count} field{'s' * (count != 1)}"]
@@ -261,7 +253,7 @@ def confirm(arguments: ConfirmArguments) -> None:
     Without --yes they are listed; with it the marks are removed and the file is
     written. Correct a type that is wrong in the file first.
     """
-    from mipselect.tables.described import confirmed
+    from mipselect.tables.described import confirmed, type_in_words
     from mipselect.tables.schema import TableSchema
 
     file = arguments.file
@@ -270,8 +262,8 @@ def confirm(arguments: ConfirmArguments) -> None:
     proposed = [field for field in schema.fields if field.type_proposed]
     if proposed and not arguments.yes:
         raise InvalidInput(
-            f"{file}: proposed from the data were {'; '.join(map(_type_of, proposed))}. Where each "
-            "is known without them, from a codebook or the design of the study, give --yes"
+            f"{file}: proposed from the data were {'; '.join(map(type_in_words, proposed))}. Where "
+            "each is known without them, from a codebook or the design of the study, give --yes"
         )
     if proposed:
         write_whole(file, confirmed(schema).text.encode(), sensitive=False)
@@ -289,16 +281,6 @@ def confirm(arguments: ConfirmArguments) -> None:
         "confirmed": {field.name: field.type for field in proposed},
     }
     arguments.delivery.deliver(report, render)
-
-
-def _type_of(field: Field) -> str:
-    """Write name, type and role, with the texts of a boolean where they are not true and false."""
-    from mipselect.tables.fields import TRUE
-
-    texts = f" ({field.true_values[0]} or {field.false_values[0]})"
-    others = texts if field.type == "boolean" and field.true_values != TRUE else ""
-    role = "" if field.role is None else f", {field.role}"
-    return f"{field.name} {field.type}{others}{role}"
 
 
 PAGE = ".html"

@@ -16,17 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rich.console import Console
 
 from mipselect import search
-from mipselect.cli import output
-from mipselect.cli.declared import (
-    argument,
-    command,
-    given,
-    group,
-    names_of,
-    option,
-    options,
-    refuse,
-)
+from mipselect.cli import declared, output
+from mipselect.cli.declared import argument, command, group, option, options
 from mipselect.cli.options import (
     SEARCH_PANEL,
     SearchArguments,
@@ -180,7 +171,8 @@ def _toml(arguments: SolveArguments, instance: Instance) -> str:
 
     public = instance.problem.public()
     scales = {f"--{key.replace('_', '-')}": public[key] for key in ("coef_bound", "ridge")}
-    options = {name.removeprefix("--"): of for name, of in (given(arguments) | scales).items()}
+    typed = declared.given(arguments) | scales
+    options = {name.removeprefix("--"): of for name, of in typed.items()}
     kept = {name: of for name, of in options.items() if name not in OF_ONE_RUN}
     lines = (f"{name} = {json.dumps(of, default=str)}" for name, of in kept.items())
     return "\n".join(["[solve]", *lines])
@@ -194,8 +186,8 @@ def _source(arguments: SolveArguments) -> ProblemSource:
 
     source = arguments.source
     if not is_table(source.instance):
-        about_tables = {"--target", *names_of(DialectOptions)}
-        refuse(arguments, "is for a table; an instance has it in its file", about_tables)
+        about_tables = {"--target", *declared.names_of(DialectOptions)}
+        declared.refuse(arguments, "is for a table; an instance has it in its file", about_tables)
         return asked_of(source, None)
     moments, question = source.moments, source.moments.question
     if arguments.target is None or moments.support_size is None:

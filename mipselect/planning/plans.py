@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 from sklearn.metrics import r2_score, roc_auc_score
 
+from mipselect import regression
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.blocks.partitions import MOST_DEFAULT_SECONDS
 from mipselect.errors import NotCertified
@@ -28,11 +29,6 @@ from mipselect.planning.study import Found, ModelForecast, StudyPlan
 from mipselect.problem.block_scores import BlockOptions, BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.quality import Quality
-from mipselect.regression import (
-    ObjectivePerturbationClassifier,
-    ObjectivePerturbationRegressor,
-    SelectThenRegress,
-)
 from mipselect.regression.plan import SHARE_OF_BLOCKS
 from mipselect.search import top_supports
 from mipselect.search.progress import Deadline
@@ -280,7 +276,7 @@ def fitted(
     quality_share: float | None,
     seed: int,
     time_limit: float,
-) -> SelectThenRegress:
+) -> regression.SelectThenRegress:
     """Fit to a simulated table as `fit` does by itself, with a seed and a limit of the draw.
 
     Scores from blocks are those of `Question.blocks`. Nothing is charged.
@@ -293,10 +289,12 @@ def fitted(
         time_limit=time_limit,
         random_state=seed,
     )
-    regressor: Any = ObjectivePerturbationRegressor(loss="huber", random_state=seed)
+    regressor: Any = regression.ObjectivePerturbationRegressor(loss="huber", random_state=seed)
     if question.public.target.classes is not None:
-        regressor = ObjectivePerturbationClassifier(random_state=seed)
-    model = SelectThenRegress(selector, regressor, epsilon=epsilon, quality_share=quality_share)
+        regressor = regression.ObjectivePerturbationClassifier(random_state=seed)
+    model = regression.SelectThenRegress(
+        selector, regressor, epsilon=epsilon, quality_share=quality_share
+    )
     with warnings.catch_warnings():
         # That a model is of little use is what the plan says in numbers.
         warnings.simplefilter("ignore")

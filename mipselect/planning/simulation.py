@@ -25,13 +25,7 @@ from mipselect.tables import PublicMap, TableSchema
 from mipselect.tables.encoders import Encoder, Indicators, Ranked, Scaled, Unscaled
 from mipselect.tables.instances import problem_without_ranges
 from mipselect.tables.public_map import Ranges, TableQuestion
-from mipselect.validation import (
-    checked_epsilon,
-    checked_integer,
-    checked_share,
-    listed,
-    set_fields,
-)
+from mipselect.validation import checked_epsilon, checked_integer, checked_share, listed, set_fields
 
 MOST_TABLES = 10_000
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyarrow import compute
 
 from mipselect.errors import InvalidInput, about
-from mipselect.tables.fields import BLANKS, IGNORED, MAPPED, PROPOSED, ROLE
+from mipselect.tables.fields import BLANKS, IGNORED, MAPPED, PROPOSED, ROLE, TRUE, Field
 from mipselect.tables.fields import NUMBER as A_NUMBER
 from mipselect.tables.parts import TableFile
 from mipselect.tables.schema import FEATURES, PRIVACY_UNIT, TableSchema
@@ -176,6 +176,14 @@ def confirmed(schema: TableSchema) -> TableSchema:
     for entry in content["fields"]:
         entry.pop(PROPOSED, None)
     return TableSchema.of(content)
+
+
+def type_in_words(field: Field) -> str:
+    """Write name, type and role, with the texts of a boolean where they are not true and false."""
+    texts = f" ({field.true_values[0]} or {field.false_values[0]})"
+    others = texts if field.type == "boolean" and field.true_values != TRUE else ""
+    role = "" if field.role is None else f", {field.role}"
+    return f"{field.name} {field.type}{others}{role}"
 
 
 def _text(value: bytes | None) -> str:

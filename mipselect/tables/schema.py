@@ -494,6 +494,12 @@ class TableSchema:
         return next((field for field in self.fields if field.role == WEIGHT), None)
 
     @property
+    def gaps(self) -> dict[str, str]:
+        """What is to fill in of each field, and of what is made of them, by name."""
+        apart = {*self.only_read, self.privacy_unit}
+        return {one.name: one.gap for one in self.features if one.gap and one.name not in apart}
+
+    @property
     def weight_name(self) -> str | None:
         """The name of that field."""
         return None if self.weight is None else self.weight.name
