@@ -122,7 +122,7 @@ def create(arguments: CreateArguments) -> None:
     )
     arguments.delivery.deliver(
         {"command": "ledger create", "sensitive": False, "file": str(file), **ledger.to_dict()},
-        lambda console: line(console, f"{file}: a ledger with a budget of {ledger.terms}."),
+        lambda console: line(console, f"{file}: a ledger with a budget of {ledger.in_words}."),
     )
 
 
@@ -144,12 +144,15 @@ def show(arguments: ShowArguments) -> None:
         **ledger.to_dict(),
         "spent": spent.to_dict(),
         "remaining": remaining.to_dict(),
-        "entries": [{"number": k, **entry.to_dict()} for k, entry in enumerate(entries, start=1)],
+        "entries": [
+            {"number": k, **vars(entry), "guarantee": entry.guarantee.to_dict()}
+            for k, entry in enumerate(entries, start=1)
+        ],
         "together": [asdict(statement) for statement in found],
     }
 
     def render(console: Console) -> None:
-        heading(console, f"{file.name}: a budget of {ledger.terms}")
+        heading(console, f"{file.name}: a budget of {ledger.in_words}")
         _print_entries(console, entries)
         console.print(f"Spent: {spent}.", markup=False)
         console.print(f"Left: {_left(ledger, remaining)}.", markup=False)
@@ -238,9 +241,8 @@ def _print_entries(console: Console, entries: Sequence[LedgerEntry]) -> None:
 def _print_statements(console: Console, found: tuple[Statement, ...]) -> None:
     """Print the joint guarantee of all entries, counted in several ways."""
     heading(console, "All of it together, counted in two ways")
-    from mipselect.privacy.accountant import best
-
-    least, rows = best(found), []
+    said = [one for one in found if one.epsilon is not None]
+    least, rows = min(said, key=lambda one: (one.epsilon, one.delta)), []
     for statement in found:
         epsilon = "" if statement.epsilon is None else f"{statement.epsilon:.6g}"
         star = " *" if statement is least else ""

@@ -17,7 +17,7 @@ from typing import Any, cast
 from mipselect.errors import BudgetExceeded, InvalidInput, RelationMismatch
 from mipselect.privacy.concentrated import largest_pure_epsilon, rho_epsilon
 from mipselect.privacy.decimals import exact, round_down, round_up
-from mipselect.privacy.guarantee import Guarantee, amount, checked_relation
+from mipselect.privacy.guarantee import Guarantee, checked_relation
 from mipselect.validation import (
     checked_line,
     checked_name,
@@ -90,13 +90,6 @@ class Terms:
             return Guarantee(self.epsilon, self.delta, self.relation)
         return self.of_rho(exact(cast(float, self.rho)))
 
-    def __str__(self) -> str:
-        if self.rho is None:
-            counted = amount(self.budget)
-        else:
-            counted = f"ρ = {self.rho:.15g}, which is ({self.budget.epsilon:.6g}, {self.delta:.6g})"
-        return f"{counted} under {self.relation}; one row is one {self.unit}"
-
     def of_rho(self, rho: Fraction) -> Guarantee:
         """Return the (ε, δ) that a sum of ρ gives at the δ of a ledger in ρ."""
         stated = round_up(rho)
@@ -138,10 +131,6 @@ class LedgerEntry:
     asked: Mapping[str, Any] | None = None
     time: str = field(default="", compare=False)
     row: int | None = field(default=None, compare=False)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields, ready for JSON."""
-        return {**vars(self), "guarantee": self.guarantee.to_dict()}
 
 
 def checked_entry(guarantee: Guarantee, what: str, asked: Mapping[str, Any] | None) -> LedgerEntry:
@@ -362,14 +351,6 @@ def statements(
     """
     delta = checked_share(delta, "delta", closed=False)
     return (_sum(entries), _concentrated(entries, delta, currency))
-
-
-def best(found: Sequence[Statement]) -> Statement:
-    """Choose the statement with the least ε among those that say something."""
-    return min(
-        (statement for statement in found if statement.epsilon is not None),
-        key=lambda statement: (statement.epsilon, statement.delta),
-    )
 
 
 def _sum(entries: Sequence[LedgerEntry]) -> Statement:

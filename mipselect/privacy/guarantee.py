@@ -327,15 +327,11 @@ WEAK = 5.0
 
 def limit(total: Guarantee) -> list[str]:
     """Say what nobody can conclude about one person, and what somebody who knew all else could."""
-    without, question = (
-        "if this person had given any other answers",
-        "which of two answers a person gave",
-    )
+    without = "if this person had given any other answers"
+    question = "which of two answers a person gave"
     if total.relation == "add-remove":
-        without, question = (
-            "if this person were not in the table",
-            "whether a person is in the table",
-        )
+        without = "if this person were not in the table"
+        question = "whether a person is in the table"
     if total.epsilon >= HOPELESS:
         return [
             f"With ε = {total.epsilon:.6g} there is no protection to speak of: the probability of "

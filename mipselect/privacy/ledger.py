@@ -18,9 +18,9 @@ from mipselect.privacy.accountant import (
     checked_entry,
     checked_note,
 )
-from mipselect.privacy.guarantee import Guarantee
+from mipselect.privacy.guarantee import Guarantee, amount
 from mipselect.privacy.ledger_file import FileBook, Row, create_file
-from mipselect.validation import shown
+from mipselect.validation import plural, shown
 
 __all__ = ["Ledger", "LedgerEntry", "checked_ledger", "paid"]
 
@@ -214,17 +214,14 @@ class Ledger:
     def _described(self, account: Account) -> str:
         terms, spent = account.terms, account.spent()
         if terms.rho is not None:
-            amount = f"ρ = {spent.rho:.15g} of {terms.rho:.15g} (δ = {terms.delta:.15g})"
+            used = f"ρ = {spent.rho:.15g} of {terms.rho:.15g} (δ = {terms.delta:.15g})"
         else:
-            amount = (
+            used = (
                 f"ε = {spent.epsilon:.15g} of {terms.budget.epsilon:.15g} and "
                 f"δ = {spent.delta:.15g} of {terms.delta:.15g}"
             )
-        count = len(account.entries)
-        return (
-            f"<Ledger: {amount} spent in {count} release{'' if count == 1 else 's'}, "
-            f"{terms.relation}{self._book.place}>"
-        )
+        count = plural(len(account.entries), "release")
+        return f"<Ledger: {used} spent in {count}, {terms.relation}{self._book.place}>"
 
     def __copy__(self) -> Ledger:
         """Return the ledger itself: a copy would let the same budget be spent twice."""
@@ -265,9 +262,12 @@ class Ledger:
         return self._book.identity
 
     @property
-    def terms(self) -> Terms:
-        """What is fixed: budget, currency, relation and unit; as a text for people."""
-        return self._book.terms
+    def in_words(self) -> str:
+        """What is fixed about the ledger: budget, relation and unit."""
+        budget, counted = self.budget, amount(self.budget)
+        if self.currency == "rho":
+            counted = f"ρ = {budget.rho:.15g}, which is ({budget.epsilon:.6g}, {budget.delta:.6g})"
+        return f"{counted} under {self.relation}; one row is one {self.unit}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return what is fixed about the ledger, ready for JSON."""
