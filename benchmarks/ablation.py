@@ -17,8 +17,7 @@ import numpy as np
 
 from benchmarks.declared import Record, benchmark
 from mipselect import Instance
-from mipselect.search.strategies import Strategy
-from mipselect.search.tuning import TUNING
+from mipselect.search.tuning import TUNING, Strategy
 from tests.support.counted_searches import PROBLEMS, RECORDED, Unfinished, count_of
 
 NODES, SECONDS = 1.1, 1.2

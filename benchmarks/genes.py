@@ -17,10 +17,9 @@ from benchmarks.declared import Record, benchmark
 from mipselect import ExponentialMechanism, Instance, NotCertified, top_supports
 from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.method import LeastSquaresMethod
-from mipselect.search.levels import find_levels
 from mipselect.search.progress import Deadline, Run
 from mipselect.search.setup import Search
-from mipselect.search.supports import find_supports, number_of_listed
+from mipselect.search.supports import find_levels, find_supports, number_of_listed
 
 TABLES = ("alon", "christensen", "golub", "gravier", "khan", "shipp", "sorlie", "west")
 SEARCHES: dict[str, Callable[[Search], object]] = {

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mipselect.search.strategies import Strategy
+from mipselect.search.tuning import Strategy
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "docs" / "mathematics"

@@ -14,8 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from mipselect.search.pool import StrategyEffort
-from mipselect.search.strategies import Strategy
-from mipselect.search.tuning import TUNING, Allowance
+from mipselect.search.tuning import TUNING, Allowance, Strategy
 
 TRY = 100_000
 """Multiplications that take as long as what every try takes besides."""

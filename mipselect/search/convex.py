@@ -32,11 +32,10 @@ from mipselect.search.bounds.expansion import Expansion
 from mipselect.search.bounds.modular import Budget, ModularBound, largest_sum
 from mipselect.search.collectors import Collector
 from mipselect.search.cuts import OuterApproximation
-from mipselect.search.node import Node
 from mipselect.search.progress import Deadline, Run
-from mipselect.search.strategies import Strategy
 from mipselect.search.tree import (
     Engine,
+    Node,
     NodeStrategy,
     TreeMethod,
     TreeSearch,
@@ -44,7 +43,7 @@ from mipselect.search.tree import (
     removed_sets,
     suits_engine,
 )
-from mipselect.search.tuning import TUNING, Tuning
+from mipselect.search.tuning import TUNING, Strategy, Tuning
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,7 @@ from mipselect.errors import NotCertified, SolverFailure
 from mipselect.search.accounts import Accounts
 from mipselect.search.collectors import Collector
 from mipselect.search.pool import Certificate, Effort
-from mipselect.search.strategies import Strategy
-from mipselect.search.tuning import Tuning
+from mipselect.search.tuning import Strategy, Tuning
 
 
 @dataclass(frozen=True)

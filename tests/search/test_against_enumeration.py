@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 
 from mipselect.problem.instance import Instance
-from mipselect.search.enumeration import Enumeration
 from mipselect.search.options import SearchOptions
-from mipselect.search.setup import set_up
-from mipselect.search.strategies import Strategy
-from mipselect.search.tuning import Screening
+from mipselect.search.setup import Enumeration, set_up
+from mipselect.search.tuning import Screening, Strategy
 from tests.support.designs import (
     LOSSES,
     of_classes,

@@ -15,14 +15,18 @@ import pytest
 from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.branch_and_bound import branch_and_bound, open_children
-from mipselect.search.least_squares.children import children_of, itself
 from mipselect.search.least_squares.closed_form import ClosedForm, better_pairs, pair_products
 from mipselect.search.least_squares.near_columns import LiveSets, near_columns
-from mipselect.search.least_squares.node import SquaredNode, gains_alone, squared_node
+from mipselect.search.least_squares.node import (
+    SquaredNode,
+    children_of,
+    gains_alone,
+    itself,
+    squared_node,
+)
 from mipselect.search.least_squares.shares import gain_shares
 from mipselect.search.progress import Run
-from mipselect.search.strategies import Strategy
-from mipselect.search.tuning import TUNING, Patience, Tuning
+from mipselect.search.tuning import TUNING, Patience, Strategy, Tuning
 from tests.support.designs import random_instance
 from tests.support.searches import ENDLESS, tree_of, tuned
 

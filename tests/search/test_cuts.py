@@ -15,7 +15,6 @@ from mipselect.search import mistake_levels, top_supports
 from mipselect.search.bounds.modular import Budget
 from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.branch_and_bound import around_points
-from mipselect.search.least_squares.children import children_of
 from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.clusters import by_clusters
 from mipselect.search.least_squares.curvature import (
@@ -26,17 +25,18 @@ from mipselect.search.least_squares.curvature import (
 )
 from mipselect.search.least_squares.cuts import sparse_diagonal_cut
 from mipselect.search.least_squares.expansion import best_expanded, best_expanded_children
-from mipselect.search.least_squares.incumbent import best_by_swaps, offer_swapped
 from mipselect.search.least_squares.method import (
     Center,
     LeastSquaresMethod,
+    best_by_swaps,
     lean_cut,
     level_bound,
+    offer_swapped,
     open_nodes,
     root_cut,
 )
 from mipselect.search.least_squares.near_columns import LiveSets, near_columns
-from mipselect.search.least_squares.node import SquaredNode, squared_node
+from mipselect.search.least_squares.node import SquaredNode, children_of, squared_node
 from mipselect.search.least_squares.shares import gain_shares, largest_gains, screened
 from mipselect.search.progress import Run
 from mipselect.search.tree import removed_sets
@@ -309,20 +309,20 @@ def test_every_removed_set_is_yielded_or_settled(seed: int, design: Design, chea
 def test_level_1_is_what_swaps_make_of_the_incumbent(seed: int) -> None:
     instance = random_instance(seed)
     problem, s = instance.prepared, instance.support_size
-    best = best_by_swaps(problem, s, Run.start())
+    support, value, swapped = best_by_swaps(problem, s, Run.start())
     if s == instance.p:
-        assert best.swapped is None
+        assert swapped is None
         return
-    assert best.swapped is not None
+    assert swapped is not None
     every = all_supports(instance)
-    level = every[np.isin(every, best.support).sum(axis=1) == s - 1]
-    assert best.swapped.size == len(level)
+    level = every[np.isin(every, support).sum(axis=1) == s - 1]
+    assert swapped.size == len(level)
     collector = Collector(len(level), 0.0)
-    offer_swapped(best.support, best.swapped, collector)
+    offer_swapped(support, swapped, collector)
     supports, values = collector.best()
     assert sorted(map(tuple, supports.tolist())) == sorted(map(tuple, level.tolist()))
     assert instance.objectives(supports) == pytest.approx(values, rel=1e-9)
-    assert best.value <= values[0]
+    assert value <= values[0]
 
 
 def test_a_value_that_is_no_number_leaves_level_1_unknown(
@@ -340,4 +340,4 @@ def test_a_value_that_is_no_number_leaves_level_1_unknown(
 
         with monkeypatch.context() as patched:
             patched.setattr(PreparedSquared, "values_of_additions", spoilt)
-            assert best_by_swaps(problem, instance.support_size, Run.start()).swapped is None
+            assert best_by_swaps(problem, instance.support_size, Run.start())[2] is None

@@ -23,15 +23,13 @@ from mipselect.search import (
     setup,
     top_supports,
 )
-from mipselect.search.enumeration import Enumeration
 from mipselect.search.least_squares import cuts, tree
-from mipselect.search.levels import find_levels
 from mipselect.search.pool import MistakeLevels, SupportPool
 from mipselect.search.progress import (
     TimeUp,
 )
-from mipselect.search.setup import Search
-from mipselect.search.supports import find_supports, number_of_listed
+from mipselect.search.setup import Enumeration, Search
+from mipselect.search.supports import find_levels, find_supports, number_of_listed
 from tests.support.counted_searches import spread
 from tests.support.designs import (
     DESIGNS,

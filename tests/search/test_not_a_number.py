@@ -27,7 +27,6 @@ from mipselect.search.cuts import CutProof, least_value
 from mipselect.search.least_squares.branch_and_bound import (
     branch_and_bound,
 )
-from mipselect.search.least_squares.children import children_of
 from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.curvature import (
     UniformCurvature,
@@ -50,14 +49,12 @@ from mipselect.search.least_squares.method import (
     whole_level,
 )
 from mipselect.search.least_squares.near_columns import LiveSets, near_columns
-from mipselect.search.least_squares.node import SquaredNode, squared_node
-from mipselect.search.node import Node
+from mipselect.search.least_squares.node import SquaredNode, children_of, squared_node
 from mipselect.search.progress import Run
 from mipselect.search.soft.partition import Cell, LogWeight, Partition, parts_of, tight
 from mipselect.search.soft.spaces import Bounds, squared_bounds
-from mipselect.search.strategies import Strategy
-from mipselect.search.tree import Engine, TreeSearch
-from mipselect.search.tuning import TUNING
+from mipselect.search.tree import Engine, Node, TreeSearch
+from mipselect.search.tuning import TUNING, Strategy
 from tests.support.scripted_solvers import Scripted, change_of, weak_levels
 from tests.support.searches import supports_by, tree_of, tuned
 

@@ -25,7 +25,6 @@ from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.convex import ConvexNeighbourhood, fenchel_cut
 from mipselect.search.cuts import CutProof, least_value
-from mipselect.search.least_squares.children import children_of
 from mipselect.search.least_squares.clusters import by_clusters
 from mipselect.search.least_squares.curvature import (
     SpectralCurvature,
@@ -36,7 +35,7 @@ from mipselect.search.least_squares.curvature import (
 from mipselect.search.least_squares.cuts import sparse_diagonal_cut
 from mipselect.search.least_squares.expansion import ChildrenExpansion, PointBounds
 from mipselect.search.least_squares.near_columns import LiveSets, near_columns
-from mipselect.search.least_squares.node import SquaredNode, gains_alone, squared_node
+from mipselect.search.least_squares.node import SquaredNode, children_of, gains_alone, squared_node
 from mipselect.search.soft import partition
 from mipselect.search.soft.polynomials import subset_law
 from mipselect.search.soft.spaces import Cut, LeastSquaresSpace

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from mipselect.search.strategies import Strategy
-from mipselect.search.tuning import TUNING, Tuning
+from mipselect.search.tuning import TUNING, Strategy, Tuning
 from tests.support.counted_searches import PROBLEMS, RECORDED, Unfinished, count
 
 EARNED, BAND = 1.5, 0.1

@@ -21,12 +21,11 @@ from mipselect import Instance, NotCertified
 from mipselect.arrays import FloatArray
 from mipselect.datasets import correlated_gaussian, logistic_gaussian
 from mipselect.search.least_squares import closed_form
-from mipselect.search.levels import find_levels
 from mipselect.search.options import SearchOptions
 from mipselect.search.progress import Deadline, Run, TimeUp
 from mipselect.search.setup import Search, set_up
 from mipselect.search.soft import LogWeight, Partition, space_of
-from mipselect.search.supports import find_supports, number_of_listed
+from mipselect.search.supports import find_levels, find_supports, number_of_listed
 from mipselect.search.tuning import TUNING, Tuning
 from mipselect.tables.moments import Moments
 

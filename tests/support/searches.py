@@ -14,21 +14,18 @@ from mipselect.problem.instance import Instance
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.collectors import Collector
 from mipselect.search.convex import ConvexMethod, FenchelMasters
-from mipselect.search.enumeration import Enumeration
 from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.cuts import SquaredMasters
 from mipselect.search.least_squares.method import LeastSquaresMethod
 from mipselect.search.least_squares.node import SquaredNode
 from mipselect.search.least_squares.tree import GramMeasures, SquaredTree
-from mipselect.search.levels import find_levels
 from mipselect.search.options import SearchOptions
 from mipselect.search.pool import MistakeLevels, SupportPool
 from mipselect.search.progress import Deadline, ProgressCallback, Run
-from mipselect.search.setup import Search, outer_approximation
-from mipselect.search.strategies import Strategy
-from mipselect.search.supports import find_supports, number_of_listed
+from mipselect.search.setup import Enumeration, Search, outer_approximation
+from mipselect.search.supports import find_levels, find_supports, number_of_listed
 from mipselect.search.tree import Engine, Method
-from mipselect.search.tuning import TUNING, Near, Patience, Screening, Spectrum, Tuning
+from mipselect.search.tuning import TUNING, Near, Patience, Screening, Spectrum, Strategy, Tuning
 from tests.support.designs import all_supports, distances, provable
 
 ENDLESS = 10**9

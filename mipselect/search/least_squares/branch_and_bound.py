@@ -17,15 +17,20 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.search.accounts import TRY
 from mipselect.search.bounds.modular import Budget, ModularBound
 from mipselect.search.collectors import Collector
-from mipselect.search.least_squares.children import Children, children_of
 from mipselect.search.least_squares.clusters import by_clusters
 from mipselect.search.least_squares.curvature import ChildrenConvexity
 from mipselect.search.least_squares.expansion import best_expanded_children
-from mipselect.search.least_squares.node import Division, SquaredNode, gains_alone
+from mipselect.search.least_squares.node import (
+    Children,
+    Division,
+    SquaredNode,
+    children_of,
+    gains_alone,
+)
 from mipselect.search.least_squares.shares import screened, shares_without_blocks
 from mipselect.search.least_squares.tree import SquaredTree
-from mipselect.search.strategies import Strategy
 from mipselect.search.tree import NodeStrategy, by_engine, suits_engine
+from mipselect.search.tuning import Strategy
 
 
 def branch_and_bound(node: SquaredNode, tree: SquaredTree) -> None:

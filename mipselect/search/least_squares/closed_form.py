@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.branch_and_bound import offer_additions
-from mipselect.search.least_squares.children import Children, children_of, itself
-from mipselect.search.least_squares.node import SquaredNode
+from mipselect.search.least_squares.node import Children, SquaredNode, children_of, itself
 from mipselect.search.least_squares.shares import safe_share
 from mipselect.search.progress import Run
-from mipselect.search.strategies import Strategy
 from mipselect.search.tree import Engine
+from mipselect.search.tuning import Strategy
 
 
 class ClosedForm(Engine[SquaredNode]):

@@ -20,11 +20,9 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.gram import picked
 from mipselect.restricted.squared import EPS, lower_solved
 from mipselect.search.bounds.modular import largest_sum
-from mipselect.search.least_squares.children import Children
-from mipselect.search.least_squares.node import SquaredNode
+from mipselect.search.least_squares.node import Children, SquaredNode
 from mipselect.search.least_squares.shares import largest_sums, safe_share
-from mipselect.search.strategies import Strategy
-from mipselect.search.tuning import TUNING, Spectrum
+from mipselect.search.tuning import TUNING, Spectrum, Strategy
 
 ROUNDING = 1e-10
 """Rounding of eigenvalues, relative to the largest."""

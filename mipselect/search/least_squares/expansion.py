@@ -23,9 +23,8 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.squared import EPS
 from mipselect.search.bounds.expansion import Expansion
 from mipselect.search.bounds.modular import Budget, ModularBound
-from mipselect.search.least_squares.children import Children
 from mipselect.search.least_squares.curvature import ChildrenConvexity, Convexity
-from mipselect.search.least_squares.node import SquaredNode
+from mipselect.search.least_squares.node import Children, SquaredNode
 from mipselect.search.least_squares.shares import largest_sums
 from mipselect.search.tuning import Expanding
 

@@ -27,7 +27,6 @@ from mipselect.search.least_squares.branch_and_bound import bounded, divide, lik
 from mipselect.search.least_squares.curvature import UniformCurvature
 from mipselect.search.least_squares.cuts import sparse_diagonal_cut
 from mipselect.search.least_squares.expansion import ExpandedBound, best_expanded
-from mipselect.search.least_squares.incumbent import best_by_swaps, offer_swapped
 from mipselect.search.least_squares.node import (
     SquaredNode,
     gains_alone,
@@ -42,11 +41,60 @@ from mipselect.search.least_squares.shares import (
     largest_sums,
 )
 from mipselect.search.least_squares.tree import GramMeasures, SquaredTree, is_crowded
-from mipselect.search.node import Node
 from mipselect.search.progress import Deadline, Run
-from mipselect.search.strategies import Strategy
-from mipselect.search.tree import Engine, TreeMethod, removed_sets
-from mipselect.search.tuning import Tuning
+from mipselect.search.tree import Engine, Node, TreeMethod, removed_sets
+from mipselect.search.tuning import TUNING, Strategy, Tuning
+
+
+def forward_selection(problem: PreparedSquared, size: int) -> IntArray:
+    """Add the feature that gains most, `size` times; sorted indices, shape (s,)."""
+    none, everything = np.empty(0, dtype=np.intp), np.arange(problem.features.count)
+    whole = squared_node(problem, none, size, everything, 0.0, None)
+    promising = np.argsort(-gains_alone(whole), kind="stable")[: whole.tuning.expanding.expected]
+    problem.gram.expect(whole.columns[whole.places(promising)])
+    return greedy_completion(whole)
+
+
+def best_by_swaps(
+    problem: PreparedSquared, size: int, run: Run, tuning: Tuning = TUNING
+) -> tuple[IntArray, float, FloatArray | None]:
+    """Find a support that no single swap improves, after many swaps any, and its value.
+
+    Any support would do as the incumbent of the search; a better one makes it faster. All of G is
+    held from now on where columns are few.
+
+    Last is R with a feature of the support replaced by one that is not in it, both in rising order,
+    shape (s, p-s); None where that has not been evaluated, or one of them is no number.
+    """
+    few = problem.features.size <= tuning.few_columns
+    if problem.gram.fits and (few or not problem.features.singles):
+        problem.gram.full()
+    support = forward_selection(problem, size)
+    value = float(problem.values(support[None])[0])
+    if not tuning.uses(Strategy.SWAPS) or size == problem.features.count:
+        return support, value, None
+    with run.accounts.trying(Strategy.SWAPS) as account:
+        for _ in range(tuning.swaps):
+            outside = np.setdiff1d(np.arange(problem.features.count), support)
+            swapped = np.empty((size, len(outside)))
+            for place in range(size):
+                run.tick()
+                swapped[place] = problem.values_of_additions(np.delete(support, place), outside)
+            k, j = np.unravel_index(np.argmin(np.nan_to_num(swapped, nan=np.inf)), swapped.shape)
+            if not swapped[k, j] < value:
+                known = np.isfinite(swapped).all()
+                return support, value, swapped if known else None
+            value, account.successes = float(swapped[k, j]), 1
+            support = np.sort(np.append(np.delete(support, k), outside[j]))
+    return support, value, None
+
+
+def offer_swapped(support: IntArray, swapped: FloatArray, collector: Collector) -> None:
+    """Offer all supports that differ from this one by one feature, by their values, (s, p-s)."""
+    outside = np.setdiff1d(np.arange(len(support) + swapped.shape[1]), support)
+    for k, values in enumerate(swapped):
+        kept = np.tile(np.delete(support, k), (len(outside), 1))
+        collector.offer(np.sort(np.column_stack([kept, outside]), axis=1), values)
 
 
 @dataclass(eq=False)
@@ -72,7 +120,7 @@ class Center:
     candidates : ndarray of int, shape (p-s,)
         The features outside Ŝ.
     swapped : ndarray of shape (s, p-s) or None
-        See `Incumbent`.
+        See `best_by_swaps`.
     row_tops : ndarray of shape (p, c) or None
         See `Gram.row_tops`, among the candidates; None as long as the search can do without.
     """
@@ -467,8 +515,8 @@ class LeastSquaresMethod(TreeMethod[PreparedSquared, SquaredNode]):
 
     def center(self, size: int, run: Run) -> Center:
         """Find a support that no swap improves, with its cut."""
-        best = best_by_swaps(self.problem, size, run, self.tuning)
-        return self.center_at(best.support, best.value, run, best.swapped)
+        support, value, swapped = best_by_swaps(self.problem, size, run, self.tuning)
+        return self.center_at(support, value, run, swapped)
 
     def center_at(
         self, support: IntArray, value: float, run: Run, swapped: FloatArray | None = None

@@ -19,15 +19,92 @@ from typing import Self
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.gram import roundings_of_sum
 from mipselect.restricted.squared import EPS, PreparedSquared, lower_solved
 from mipselect.search.bounds.modular import ModularBound
-from mipselect.search.least_squares.blocks import FeatureBlocks, in_own_eigenvectors
 from mipselect.search.least_squares.near_columns import LiveSets
-from mipselect.search.node import Node
+from mipselect.search.tree import Node
 from mipselect.search.tuning import TUNING, Tuning
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureBlocks:
+    """H and g on C columns of L features, each in the eigenvectors of its own block.
+
+    A rotation of a feature's columns changes no value of R, so every feature may be looked at in
+    the eigenvectors of H_jj = V_j E_j V_jᵀ. Scaled by E_j^(-1/2) all blocks on the diagonal become
+    the identity, and block dominance bounds H from below by a diagonal (docs/mathematics/cuts.md,
+    (8)). The indicators of a category add up to the intercept: one direction of their block has
+    nothing left but λ+ν, and only scaled blocks can tell that no other feature has anything there
+    either.
+
+    Attributes
+    ----------
+    H : ndarray of shape (C, C)
+        Diagonal within every feature.
+    g : ndarray of shape (C,)
+    ridge : float
+        λ + ν, with H ⪰ (λ+ν)I.
+    offsets : ndarray of int, shape (L,)
+        The first column of every feature.
+    vectors : tuple of ndarray, each of shape (k, w, w)
+        V_j of the features of each width, in the order of `Features.by_width`.
+    """
+
+    H: FloatArray
+    g: FloatArray
+    ridge: float
+    offsets: IntArray
+    vectors: tuple[FloatArray, ...]
+
+    @cached_property
+    def eigenvalues(self) -> FloatArray:
+        """e_k ≥ λ+ν, the diagonal of H, shape (C,)."""
+        return np.maximum(np.diagonal(self.H), self.ridge)
+
+    @cached_property
+    def widths(self) -> IntArray:
+        """Number of columns of every feature, shape (L,)."""
+        return np.diff(np.append(self.offsets, len(self.g)))
+
+    @cached_property
+    def norms(self) -> FloatArray:
+        """Bounds of ‖E_j^(-1/2) H_jl E_l^(-1/2)‖₂ for j ≠ l, zero for j = l; shape (L, L)."""
+        squares = self.H**2 / np.multiply.outer(self.eigenvalues, self.eigenvalues)
+        summed = np.add.reduceat(np.add.reduceat(squares, self.offsets, 0), self.offsets, 1)
+        # H is positive definite, so that no scaled block is longer than one.
+        norms = np.minimum(np.sqrt(summed), 1.0)
+        np.fill_diagonal(norms, 0.0)
+        return norms
+
+    def columns(self, positions: IntArray) -> IntArray:
+        """Return the indices of the columns of these features, in their order among all."""
+        taken = np.zeros(len(self.offsets), dtype=bool)
+        taken[positions] = True
+        return np.flatnonzero(np.repeat(taken, self.widths))
+
+    def dominated(self, off_sums: FloatArray) -> FloatArray:
+        """Find M with H - diag(M) ⪰ 0 on every set of features whose `norms` sum up to `off_sums`.
+
+        In scaled columns H is at least 1 - o_j by dominance and at least (λ+ν)/e_k always; the
+        two are mixed for all features alike, as far as M stays positive. Shape (C,).
+        """
+        least = self.ridge / self.eigenvalues
+        left = 1.0 - np.repeat(off_sums, self.widths)
+        short = left < 0.5 * least
+        theta = float(np.min(0.5 * least[short] / (least[short] - left[short]), initial=1.0))
+        return np.asarray(self.eigenvalues * (least + theta * (left - least)))
+
+    def gains(self, M: FloatArray) -> FloatArray:
+        """Compute Σ g_k²/M_k over the columns of every feature, shape (L,)."""
+        return self.sums(self.g**2 / M)
+
+    def sums(self, values: FloatArray) -> FloatArray:
+        """Add up values over the columns of every feature, shape (L,)."""
+        return np.asarray(np.add.reduceat(values, self.offsets))
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,10 +198,19 @@ class SquaredNode(Node):
     @cached_property
     def blocks(self) -> FeatureBlocks:
         """H and g on the live columns, every feature's in the eigenvectors of its own block."""
-        classes = self.problem.features.by_width(self.live)
-        places = [self.places(here).reshape(columns.shape) for here, columns in classes]
+        H, g, found = self.dense(), self.g.copy(), []
+        for here, columns in self.problem.features.by_width(self.live):
+            rows = self.places(here).reshape(columns.shape)
+            blocks = H[rows[:, :, None], rows[:, None, :]]
+            found.append(np.ones_like(blocks) if rows.shape[1] == 1 else np.linalg.eigh(blocks)[1])
+            if rows.shape[1] == 1:
+                continue
+            transposed = found[-1].transpose(0, 2, 1)
+            H[rows] = transposed @ H[rows]
+            H[:, rows] = (transposed @ H.T[rows]).transpose(2, 0, 1)
+            g[rows] = (transposed @ g[rows][:, :, None])[:, :, 0]
         offsets = self.problem.features.offsets(self.live)
-        return in_own_eigenvectors(self.dense(), self.g, self.ridge, places, offsets)
+        return FeatureBlocks(H, g, self.ridge, offsets, tuple(found))
 
     def restricted(self, keep: IntArray) -> Self:
         """Return the same node with only the positions `keep` of `live`."""
@@ -336,3 +422,79 @@ def by_shares(bound: ModularBound, size: int) -> DivisionByShares:
     shares = bound.terms[order]
     gains = bound.constant + sliding_window_view(shares, size).sum(axis=1)
     return DivisionByShares(order, gains, bound.constant, shares)
+
+
+@dataclass(frozen=True, eq=False)
+class Children:
+    """Child k takes one feature of its parent and may add `later`[l] where `since`[l] ≥ k.
+
+    Features of one column each. All positions are among the live features of the parent, and
+    places among `later`.
+
+    Attributes
+    ----------
+    parent : SquaredNode
+    first : ndarray of int, shape (F, 1)
+        Positions of what every child takes; of shape (1, 0) for the parent itself.
+    later : ndarray of int, shape (L,)
+        Positions.
+    since : ndarray of int, shape (L,)
+        The last child that may add each.
+    row : ndarray of shape (F, L)
+        H_kl / √H_kk, so that child k has H_jl - row_kj row_kl in place of H_jl.
+    step : ndarray of shape (F,)
+        g_k / √H_kk, so that child k has g_l - row_kl step_k in place of g_l.
+    """
+
+    parent: SquaredNode
+    first: IntArray
+    later: IntArray
+    since: IntArray
+    row: FloatArray
+    step: FloatArray
+
+    @property
+    def size(self) -> int:
+        """Number of features that every child still has to add."""
+        return self.parent.size - int(self.first.shape[1])
+
+    @cached_property
+    def g(self) -> FloatArray:
+        """Vectors g of all children, one in each row; shape (F, L)."""
+        return self.parent.g[self.later] - self.row * self.step[:, None]
+
+    @cached_property
+    def h(self) -> FloatArray:
+        """The diagonals of H, shape (F, L)."""
+        return np.maximum(self.parent.h[self.later] - self.row**2, self.parent.ridge)
+
+    @cached_property
+    def after(self) -> NDArray[np.bool_]:
+        """Mask of the features that a child may add, shape (F, L)."""
+        return self.since >= np.arange(len(self.row))[:, None]
+
+    def among(self, places: IntArray) -> Children:
+        """Return the same children, which may add no others than these."""
+        return replace(
+            self, later=self.later[places], row=self.row[:, places], since=self.since[places]
+        )
+
+    def needed_gains(self, cutoff: float) -> FloatArray:
+        """Compute the gains that the additions of the children must exceed, shape (F,)."""
+        needed = self.parent.needed_gain(cutoff) - self.step**2
+        return np.where(needed < np.inf, needed, -np.inf)
+
+
+def children_of(node: SquaredNode, order: IntArray, start: int, stop: int) -> Children:
+    """Make a child for each of order[start:stop]; children after it do not add its feature."""
+    first, later = order[start:stop], order[start + 1 :]
+    root = np.sqrt(node.h[first])
+    row = node.rectangle(first, later) / root[:, None]
+    return Children(node, first[:, None], later, np.arange(len(later)), row, node.g[first] / root)
+
+
+def itself(node: SquaredNode) -> Children:
+    """Return the node as its own only child, which takes nothing."""
+    L = len(node.live)
+    none = np.empty((1, 0), dtype=np.intp)
+    return Children(node, none, np.arange(L), np.arange(L), np.zeros((1, L)), np.zeros(1))

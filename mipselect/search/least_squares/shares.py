@@ -10,7 +10,7 @@ import numpy as np
 from mipselect.arrays import FloatArray
 from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.least_squares.node import SquaredNode, gains_alone
-from mipselect.search.strategies import Strategy
+from mipselect.search.tuning import Strategy
 
 
 def gain_shares(node: SquaredNode) -> FloatArray:

@@ -23,9 +23,8 @@ from mipselect.search.least_squares.curvature import (
 from mipselect.search.least_squares.expansion import ExpandedBound, best_expanded
 from mipselect.search.least_squares.near_columns import LiveSets, NearColumns, near_columns
 from mipselect.search.least_squares.node import SquaredNode, squared_node
-from mipselect.search.strategies import Strategy
 from mipselect.search.tree import TreeSearch
-from mipselect.search.tuning import TUNING, Tuning
+from mipselect.search.tuning import TUNING, Strategy, Tuning
 
 QUICK_COLUMNS = 1024
 """Eigenvalues of no more columns take less than half a second."""

@@ -21,11 +21,10 @@ import numpy as np
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.squared import EPS
 from mipselect.search.bounds.modular import ModularBound
-from mipselect.search.node import Node
 from mipselect.search.soft.polynomials import Choose, SubsetLaw, log_step, rising_law, subset_law
 from mipselect.search.soft.spaces import Bounds, Cut, Space
-from mipselect.search.strategies import Strategy
-from mipselect.search.tuning import TUNING, Tuning
+from mipselect.search.tree import Node
+from mipselect.search.tuning import TUNING, Strategy, Tuning
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,12 +18,12 @@ from mipselect.search.bounds.modular import ModularBound, largest_sum
 from mipselect.search.convex import FenchelNode, fenchel_cut, starts
 from mipselect.search.least_squares.curvature import Curvature
 from mipselect.search.least_squares.expansion import PointBounds
-from mipselect.search.least_squares.incumbent import best_by_swaps
+from mipselect.search.least_squares.method import best_by_swaps
 from mipselect.search.least_squares.node import SquaredNode, gains_alone, squared_node
 from mipselect.search.least_squares.shares import dominated_diagonal, gain_shares, off_diagonal_sums
 from mipselect.search.least_squares.tree import GramMeasures, is_crowded
-from mipselect.search.node import Node
 from mipselect.search.progress import Run
+from mipselect.search.tree import Node
 from mipselect.search.tuning import TUNING, Refining, Tuning
 
 AnyNode = TypeVar("AnyNode", bound=Node)
@@ -285,9 +285,9 @@ def space_of(
         If the loss has no bounds, or λ = 0, by which they divide.
     """
     if isinstance(problem, PreparedSquared):
-        best = best_by_swaps(problem, largest, run, tuning)
-        multiplier = problem.fit(best.support).multiplier
-        return LeastSquaresSpace(problem, multiplier, largest, run.tick, tuning), best.value
+        support, value, _ = best_by_swaps(problem, largest, run, tuning)
+        multiplier = problem.fit(support).multiplier
+        return LeastSquaresSpace(problem, multiplier, largest, run.tick, tuning), value
     if isinstance(problem, FenchelLoss):
         weights = problem.bounds(np.empty((1, 0), dtype=np.intp)).weights[0]
         support = np.sort(np.argsort(-weights, kind="stable")[:largest])
