@@ -9,9 +9,7 @@ from dataclasses import dataclass, field
 
 from mipselect.errors import NotCertified, SolverFailure
 from mipselect.search.accounts import Accounts
-from mipselect.search.collectors import Collector
 from mipselect.search.pool import Certificate, Effort
-from mipselect.search.tuning import Strategy, Tuning
 
 
 @dataclass(frozen=True)
@@ -137,15 +135,6 @@ class Run:
             self._due = seconds + self.every
             found = self.bound, self.incumbent, self.done, self.total, self.subproblems
             self.progress(Progress(self.stage, seconds, *found))
-
-    def limit(self, collector: Collector, tuning: Tuning) -> float:
-        """Return what a bound must reach: the threshold, or the target once the search is long.
-
-        Then what certifies is enough, and no exact value is looked for.
-        """
-        if self.subproblems > tuning.patience.long and tuning.uses(Strategy.TARGETS):
-            return collector.target
-        return collector.threshold
 
     def effort(self, solver: str) -> Effort:
         """Return the counts so far, with the solver and the seconds since the search began."""

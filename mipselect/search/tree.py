@@ -248,8 +248,8 @@ class TreeSearch(Generic[AnyNode]):
 
     @property
     def cutoff(self) -> float:
-        """Bounds on R that reach it prune: the threshold, or the target of a long search."""
-        return self.run.limit(self.collector, self.tuning)
+        """Bounds on R that reach it prune: the threshold."""
+        return self.collector.threshold
 
     def visit(self, nodes: int = 1) -> None:
         """Count nodes and look at the clock."""

@@ -38,8 +38,6 @@ class Strategy(StrEnum):
     """Offer the greedy completion of every base that is not pruned at once."""
     MULTIPLIERS = "multipliers"
     """Take the multiplier ν of the greedy completion for the bounds of a base."""
-    TARGETS = "targets"
-    """Look for no exact value, in a long search, where a bound certifies."""
     SCREENING = "screening", 5
     """Drop features whose best completion cannot matter."""
     ROOT_CUTS = "root cuts", 3
@@ -84,8 +82,6 @@ class Patience:
     """Subproblems that are bounded by shares alone, before bounds around expansion points."""
     near: int = 400
     """After so many near columns are looked for."""
-    long: int = 1000
-    """After so many what certifies is enough, and no exact value is looked for."""
 
 
 @dataclass(frozen=True)

@@ -130,7 +130,7 @@ def test_many_families_are_divided_by_clusters_at_once() -> None:
 
 def test_near_columns_wait_until_the_search_took_as_much_work() -> None:
     node = whole_of(1, 4)
-    tree = tree_of(node.problem, replace(TUNING, patience=Patience(-1, near=-1, long=-1)))
+    tree = tree_of(node.problem, replace(TUNING, patience=Patience(-1, near=-1)))
     assert tree.informed(node, 0).near is None
     tree.run.accounts.work = TUNING.near.work * node.problem.features.count + 1.0
     assert tree.informed(node, 0).near is not None

@@ -67,7 +67,7 @@ def tuned(
     """Other numbers; a search that is not patient with `cheap` bounds is soon a long one."""
     return replace(
         TUNING,
-        patience=Patience(cheap, near=2 * cheap, long=5 * cheap),
+        patience=Patience(cheap, near=2 * cheap),
         near=replace(near, work=min(near.work, 500.0 * max(cheap, 0))),
         spectrum=spectrum,
         screening=screening,
