@@ -98,7 +98,7 @@ def by_peer(python: str, name: str, path: Path, instance: Instance, limit: float
 def stored(instance: Instance, support: np.ndarray, path: Path) -> None:
     """Write what the peers are given; `support` is a good one."""
     s, problem = instance.support_size, instance.prepared
-    values = [best_by_swaps(problem, size, Run.start())[1] for size in (s - 1, s + 1)]
+    values = [best_by_swaps(problem, size, Run())[1] for size in (s - 1, s + 1)]
     here = instance.objective(support)
     gains = [values[0] - here, here - values[1]]
     np.savez(
@@ -146,7 +146,7 @@ def peers(
     rows: dict[str, Row | str] = {"mipselect": by_mipselect(instance, time_limit)}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "problem.npz"
-        good, _, _ = best_by_swaps(instance.prepared, instance.support_size, Run.start())
+        good, _, _ = best_by_swaps(instance.prepared, instance.support_size, Run())
         stored(instance, good, path)
         for name in PEERS:
             rows[name] = by_peer(peer, name, path, instance, time_limit)

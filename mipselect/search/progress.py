@@ -1,15 +1,187 @@
-"""The state of a running search: its deadline, its counts, its reports and its refusal."""
+"""The state of a running search: its deadline, its counts, its reports and its refusal.
+
+Accounts of strategies have tries and seconds, and what each cost and settled, which says what pays.
+Costs are counted in multiplications, by formulas of the sizes of arrays, and what is settled in
+nodes, valued at what others pay for one. There is no clock in it, and no chance: a search does the
+same every time.
+"""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from mipselect.errors import NotCertified, SolverFailure
-from mipselect.search.accounts import Accounts
-from mipselect.search.pool import Certificate, Effort
+from mipselect.search.pool import Certificate, Effort, StrategyEffort
+from mipselect.search.tuning import TUNING, Allowance, Strategy
+
+TRY = 100_000
+"""Multiplications that take as long as what every try takes besides."""
+
+MANY = (Strategy.CHILDREN, Strategy.REMOVED_FAMILIES)
+"""Strategies that settle many nodes at once: no measure of what a node costs."""
+
+APART = (Strategy.SPECTRA,)
+"""Comparisons of variants, of which later tries have more: no cost of the try that they are in."""
+
+
+@dataclass
+class StrategyAccount:
+    """The counts of a strategy at nodes of one size, while the search goes on.
+
+    Attributes
+    ----------
+    calls, successes, seconds
+        See `StrategyEffort`.
+    cost : float
+        Multiplications, with those of other strategies that were tried meanwhile, but comparisons.
+    settled : float
+        Extents of nodes that need no dividing any more, or the share of their features that was
+        dropped.
+    priced : float
+        So much of it has been valued.
+    value : float
+        That in multiplications, each at what others paid for a node then: later nodes are easier.
+    asked : int
+        Nodes of which it was asked whether a try may pay.
+    extent : float
+        That of all these nodes together.
+    wins : Counter of int
+        How often each variant of the strategy was the best.
+    """
+
+    calls: int = 0
+    successes: int = 0
+    seconds: float = 0.0
+    cost: float = 0.0
+    settled: float = 0.0
+    priced: float = 0.0
+    value: float = 0.0
+    asked: int = 0
+    extent: float = 0.0
+    wins: Counter[int] = field(default_factory=Counter)
+
+    @property
+    def winner(self) -> int | None:
+        """The variant that has won most often, if one has."""
+        return max(self.wins, key=lambda variant: self.wins[variant], default=None)
+
+    @property
+    def lead(self) -> int:
+        """How many wins the winner is ahead of any other variant."""
+        first, second = sorted([0, 0, *self.wins.values()])[-1:-3:-1]
+        return first - second
+
+
+class Accounts:
+    """Accounts by size of nodes and name, and the judge of what may not pay.
+
+    Every second is booked once, on the strategy that was begun last. A strategy is worth a try at
+    nodes of a size as long as it cost no more there than others paid then for what it settled, and
+    for an `Allowance` of nodes: a few, and a share of those that it was asked about. At a node that
+    is smaller than most it must have cost less in proportion, for a try costs as much there. One
+    that settled nothing yet is tried few times, too, for nodes near the root cost much; but as
+    often as one likes if all of its tries cost no more than that share.
+
+    So what it cost beyond what it settled is at most the cost of so many nodes by other means, and
+    of one try, the one that passed this limit. One that settles nothing costs no more than that.
+
+    Parameters
+    ----------
+    clock : callable
+        The time in seconds, since whenever. It decides nothing.
+
+    Attributes
+    ----------
+    work : float
+        All multiplications so far.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._clock, self._since, self.work = clock, 0.0, 0.0
+        self._of_size: defaultdict[int, defaultdict[str, StrategyAccount]] = defaultdict(
+            lambda: defaultdict(StrategyAccount)
+        )
+        self._begun: list[StrategyAccount] = []
+
+    def of(self, name: str, size: int) -> StrategyAccount:
+        """Return the account of a strategy at nodes of this size."""
+        return self._of_size[size][name]
+
+    @contextmanager
+    def trying(self, name: str, size: int = 0) -> Iterator[StrategyAccount]:
+        """Count a call at a node of this size, and book the time and the work until its end."""
+        account, before = self.of(name, size), self.work
+        account.calls += 1
+        self.work += TRY
+        self._book()
+        self._begun.append(account)
+        try:
+            yield account
+        finally:
+            self._book()
+            self._begun.pop()
+            spent = self.work - before
+            account.cost += spent
+            if name in APART:
+                for around in self._begun:
+                    around.cost -= spent
+
+    def _book(self) -> None:
+        now = self._clock()
+        if self._begun:
+            self._begun[-1].seconds += now - self._since
+        self._since = now
+
+    def worth(
+        self,
+        name: str,
+        size: int,
+        nodes: int = 1,
+        extent: float = 1.0,
+        allowance: Allowance = TUNING.allowance,
+    ) -> bool:
+        """Tell whether to try it now at so many nodes of this size and extent, all at once."""
+        own = self.of(name, size)
+        own.asked += nodes
+        own.extent += nodes * extent
+        allowed = allowance.first + allowance.share * own.asked
+        price = self._price(name, size)
+        few = own.calls < allowance.first + allowance.tries * own.asked or own.settled > 0.0
+        if price is None or not (few or own.cost <= allowance.share * own.extent * price):
+            return few
+        own.value += (own.settled - own.priced) * price
+        own.priced = own.settled
+        mean = own.extent / own.asked
+        return own.cost * mean <= (own.value + allowed * mean * price) * min(extent, mean)
+
+    def _price(self, name: str, size: int) -> float | None:
+        """Return what other strategies cost for each node of this size, if they settled any."""
+        cost = settled = 0.0
+        for other, account in self._of_size[size].items():
+            if other != name and other not in MANY:
+                cost += account.cost
+                settled += account.settled
+        return cost / settled if settled > 0.0 else None
+
+    def efforts(self) -> tuple[StrategyEffort, ...]:
+        """Return all accounts so far, those of all sizes together, the longest first."""
+        found: defaultdict[str, StrategyAccount] = defaultdict(StrategyAccount)
+        for accounts in self._of_size.values():
+            for name, own in accounts.items():
+                found[name].calls += own.calls
+                found[name].successes += own.successes
+                found[name].seconds += own.seconds
+        efforts = [
+            StrategyEffort(str(name), own.calls, own.successes, own.seconds)
+            for name, own in found.items()
+            if own.calls
+        ]
+        return tuple(sorted(efforts, key=lambda effort: -effort.seconds))
 
 
 @dataclass(frozen=True)
@@ -104,7 +276,7 @@ class Run:
         See `Effort`.
     """
 
-    deadline: Deadline
+    deadline: Deadline = field(default_factory=Deadline)
     progress: ProgressCallback | None = None
     every: float = 0.5
     accounts: Accounts = field(default_factory=Accounts)
@@ -119,13 +291,6 @@ class Run:
     cuts: int = 0
     solver_nodes: int = 0
     _due: float = field(default=0.0, init=False)
-
-    @classmethod
-    def start(
-        cls, time_limit: float | None = None, progress: ProgressCallback | None = None
-    ) -> Run:
-        """Begin now."""
-        return cls(Deadline(time_limit), progress)
 
     def tick(self) -> None:
         """Raise `TimeUp` past the deadline; report if it is time to."""

@@ -182,7 +182,7 @@ def set_up(instance: Instance, options: SearchOptions, *, listed: int = 1) -> Se
         instance,
         _method(instance, options, listed),
         tolerance,
-        Run.start(options.time_limit, options.progress),
+        Run(Deadline(options.time_limit), options.progress),
     )
 
 

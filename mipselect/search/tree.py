@@ -17,9 +17,8 @@ import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.backends import NATIVE
-from mipselect.search.accounts import StrategyAccount
 from mipselect.search.collectors import Collector
-from mipselect.search.progress import Deadline, Run, Stopped
+from mipselect.search.progress import Deadline, Run, Stopped, StrategyAccount
 from mipselect.search.tuning import TUNING, Allowance, Strategy, Tuning
 
 AnyProblem = TypeVar("AnyProblem")

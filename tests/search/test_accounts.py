@@ -8,7 +8,7 @@ import pytest
 
 from mipselect import mistake_levels, top_supports
 from mipselect.search import StrategyEffort
-from mipselect.search.accounts import TRY, Accounts
+from mipselect.search.progress import TRY, Accounts
 from mipselect.search.tuning import TUNING, Strategy
 from tests.support.counted_searches import PROBLEMS
 from tests.support.searches import supports_by

@@ -17,13 +17,7 @@ from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.branch_and_bound import branch_and_bound, open_children
 from mipselect.search.least_squares.closed_form import ClosedForm, better_pairs, pair_products
 from mipselect.search.least_squares.near_columns import LiveSets, near_columns
-from mipselect.search.least_squares.node import (
-    SquaredNode,
-    children_of,
-    gains_alone,
-    itself,
-    squared_node,
-)
+from mipselect.search.least_squares.node import SquaredNode, children_of, itself, squared_node
 from mipselect.search.least_squares.shares import gain_shares
 from mipselect.search.progress import Run
 from mipselect.search.tuning import TUNING, Patience, Strategy, Tuning
@@ -110,7 +104,7 @@ def test_features_that_bounds_of_children_drop_count_as_settled() -> None:
         collector = Collector(1, 0.0)
         collector.offer(supports, node.problem.values(supports))
         tree = tree_of(node.problem, TUNING, collector)
-        children = children_of(node, np.argsort(-gains_alone(node)), 0, 3)
+        children = children_of(node, np.argsort(-node.gains_alone()), 0, 3)
         convexity = tree.measures.cheap_curvature.of_children(children)
         shares = [
             1.0 - len(child.live) / (len(children.later) - k)
@@ -148,7 +142,7 @@ def test_every_set_below_the_threshold_is_offered(seed: int, size: int) -> None:
     bound = ModularBound(0.0, gain_shares(sub)) if size == 3 or rng.random() < 0.5 else None
     sub = replace(sub, bound=bound)
     assert ClosedForm().takes(sub)
-    assert ClosedForm().settle(sub, given.collector, Run.start())
+    assert ClosedForm().settle(sub, given.collector, Run())
     given.check()
 
 

@@ -92,9 +92,9 @@ def test_no_step_is_taken_where_no_bound_is_asked_for() -> None:
     problem.bounds_with_one_more = lambda base, point, some: asked.append(1) or np.zeros(len(some))
     base = np.empty((1, 0), dtype=np.intp)
     (root,) = fenchel_nodes(problem, base, 1, [np.arange(problem.p)])
-    assert (last_bounds(root, np.inf, Run.start()) == root.best_bounds).all()
+    assert (last_bounds(root, np.inf, Run()) == root.best_bounds).all()
     assert not asked
-    last_bounds(root, 1e300, Run.start())
+    last_bounds(root, 1e300, Run())
     assert asked
 
 
@@ -148,7 +148,7 @@ def test_a_screened_subproblem_keeps_what_matters_and_bounds_the_rest(loss: str)
         limit = float(np.quantile(values, 0.3)) * (1 + 1e-6)
         collector = Collector(1, 0.0)
         collector.offer(supports[:1], np.array([limit]))
-        smaller = by_the_best_dual_point(sub, TreeSearch(collector, Engine(), Run.start(), TUNING))
+        smaller = by_the_best_dual_point(sub, TreeSearch(collector, Engine(), Run(), TUNING))
         alive = np.append(smaller.live, base)
         dropped = ~np.isin(supports, alive).all(axis=1)
         assert np.all(values[dropped] >= collector.settled * (1 - 1e-9)), seed

@@ -201,7 +201,7 @@ def test_a_cut_without_norm_constraint_is_tight_at_its_own_support(seed: int) ->
 
 def center_of(instance: Instance, support: np.ndarray) -> Center:
     method = LeastSquaresMethod(instance.prepared, ClosedForm())
-    return method.center_at(support, instance.objective(support), Run.start())
+    return method.center_at(support, instance.objective(support), Run())
 
 
 @pytest.mark.parametrize("design", [*DESIGNS, in_single_precision])
@@ -309,7 +309,7 @@ def test_every_removed_set_is_yielded_or_settled(seed: int, design: Design, chea
 def test_level_1_is_what_swaps_make_of_the_incumbent(seed: int) -> None:
     instance = random_instance(seed)
     problem, s = instance.prepared, instance.support_size
-    support, value, swapped = best_by_swaps(problem, s, Run.start())
+    support, value, swapped = best_by_swaps(problem, s, Run())
     if s == instance.p:
         assert swapped is None
         return
@@ -340,4 +340,4 @@ def test_a_value_that_is_no_number_leaves_level_1_unknown(
 
         with monkeypatch.context() as patched:
             patched.setattr(PreparedSquared, "values_of_additions", spoilt)
-            assert best_by_swaps(problem, instance.support_size, Run.start())[2] is None
+            assert best_by_swaps(problem, instance.support_size, Run())[2] is None

@@ -145,7 +145,7 @@ def test_every_set_in_doubt_is_looked_at(
     # What all measures are tried for, and then the best of them for all children at once.
     tree = tree_of(sub.problem, tuned(cheap=after, least_size=1), found, engine)
     for _ in range(4 if after < 0 else 1):
-        branch_and_bound(sub, replace(tree, run=Run.start()))
+        branch_and_bound(sub, replace(tree, run=Run()))
     expected = {(0, *(sub.live[list(row)]).tolist()) for row in in_doubt(sub, field)}
     assert expected <= found.sets
 
@@ -191,7 +191,7 @@ def test_cuts_of_levels(bad: float, part: str) -> None:
         value = bad
     else:
         {"costs": costs, "credits": credits}[part][1] = bad
-    center = LeastSquaresMethod(problem_of(), Engine()).center_at(np.arange(4), 1.0, Run.start())
+    center = LeastSquaresMethod(problem_of(), Engine()).center_at(np.arange(4), 1.0, Run())
     for level in range(1, 5):
         cut = bound_on_changes(center, value, costs, credits)
         assert level_bound(center, cut, level) == 0.0
@@ -202,7 +202,7 @@ def test_families_of_removed_sets_and_cuts_around_centres(
     bad: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     problem = problem_of()
-    center = LeastSquaresMethod(problem, Engine()).center_at(np.arange(4), 1.0, Run.start())
+    center = LeastSquaresMethod(problem, Engine()).center_at(np.arange(4), 1.0, Run())
     made = Center.node
     monkeypatch.setattr(Center, "node", lambda *given: spoilt(made(*given), "g", bad))
     kept = replace(whole_level(center, 2, 0.0), base=np.array([0]), size=1, live=np.arange(1, 4))
@@ -308,13 +308,13 @@ def test_every_completion_in_doubt_is_looked_at(bad: float, part: str, centred: 
         order = np.argsort(-bounds.weights[0], kind="stable")
         sub = FenchelNode(order[:0], size, order, problem, problem.bounds(np.zeros((1, 0))), 0)
         assert WRONG in screened_completions(sub, sub.best_bounds, found, 0.0).live
-        divide([sub], TreeSearch(found, Engine(), Run.start(), tuning))
+        divide([sub], TreeSearch(found, Engine(), Run(), tuning))
         every = itertools.combinations(range(10), size)
         assert {row for row in every if part != "weights" or WRONG in row} <= found.sets
     around = ConvexNeighbourhood(problem, Engine(), np.arange(4), 1.0)
     assert around.level_bound(2) == -math.inf
     found = Offered()
-    around.search_level(2, found, Run.start())
+    around.search_level(2, found, Run())
     assert len({row for row in found.sets if WRONG in row}) >= 45
 
 
@@ -331,7 +331,7 @@ def test_one_more_column(bad: float) -> None:
     problem.bounds_with_one_more = lambda base, point, some: np.full(len(some), bad)
     bounds = problem.bounds(np.zeros((1, 0)))
     sub = FenchelNode(np.empty(0, dtype=np.intp), 1, np.arange(9, -1, -1), problem, bounds, 0)
-    assert (last_bounds(sub, 1e300, Run.start()) == sub.best_bounds).all()
+    assert (last_bounds(sub, 1e300, Run()) == sub.best_bounds).all()
 
 
 TARGET = LogWeight(1.0, 0.0, dict.fromkeys(range(10), 0.0), np.zeros(10))

@@ -35,7 +35,7 @@ from mipselect.search.least_squares.curvature import (
 from mipselect.search.least_squares.cuts import sparse_diagonal_cut
 from mipselect.search.least_squares.expansion import ChildrenExpansion, PointBounds
 from mipselect.search.least_squares.near_columns import LiveSets, near_columns
-from mipselect.search.least_squares.node import SquaredNode, children_of, gains_alone, squared_node
+from mipselect.search.least_squares.node import SquaredNode, children_of, squared_node
 from mipselect.search.soft import partition
 from mipselect.search.soft.polynomials import subset_law
 from mipselect.search.soft.spaces import Cut, LeastSquaresSpace
@@ -129,7 +129,7 @@ def single_gains(seed: int) -> bool:
     exact = ExactMoments(problem, sub.ridge)
     return all(
         2 * problem.n * Fraction(sub.lower_bound(float(gain))) <= exact.doubled([0, j])
-        for j, gain in zip(sub.live.tolist(), gains_alone(sub), strict=True)
+        for j, gain in zip(sub.live.tolist(), sub.gains_alone(), strict=True)
     )
 
 
@@ -138,7 +138,7 @@ def needed_gains(seed: int) -> bool:
     problem = hostile(seed)
     sub = node(problem, [0], 1, [1, 2, 3])
     exact = ExactMoments(problem, sub.ridge)
-    for gain, j in zip(gains_alone(sub), sub.live.tolist(), strict=True):
+    for gain, j in zip(sub.gains_alone(), sub.live.tolist(), strict=True):
         value = exact.doubled([0, j]) / (2 * problem.n)
         cutoff = float(value)
         while Fraction(cutoff) <= value:

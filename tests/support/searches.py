@@ -91,7 +91,7 @@ def tree_of(
     return SquaredTree(
         Collector(1, 0.0) if collector is None else collector,
         ClosedForm() if engine is None else engine,
-        Run.start(),
+        Run(),
         tuning,
         GramMeasures(problem, tuning),
     )
@@ -123,7 +123,7 @@ def search_by(
     if enumerated:
         method = Enumeration(problem, instance.n_features, batch=7)
     tau = options.tolerance_for(instance)
-    return Search(instance, method, tau, Run.start() if run is None else run)
+    return Search(instance, method, tau, Run() if run is None else run)
 
 
 def supports_by(instance: Instance, pool_size: int | str, *args, **numbers) -> SupportPool:

@@ -34,7 +34,7 @@ from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.restricted.prepared import PreparedLoss
 from mipselect.restricted.squared import PreparedSquared
-from mipselect.search.progress import ProgressCallback, Run, TimeUp
+from mipselect.search.progress import Deadline, ProgressCallback, Run, TimeUp
 
 CHUNK = 4096
 """Supports that are evaluated between two looks at the clock."""
@@ -356,7 +356,7 @@ class ExactDraws(SupportMechanism):
     def _draws(self) -> ListedDraws | SoftDraws:
         problem = self._largest.prepared
         if isinstance(problem, BlockScores) or self.listed:
-            run, p = Run.start(self._time_limit, self._progress), self._instance.n_features
+            run, p = Run(Deadline(self._time_limit), self._progress), self._instance.n_features
             if isinstance(problem, BlockScores):
                 score_within(problem, run)
             return ListedDraws(problem, p, self._prior, self._rate, run, self._listed_law)

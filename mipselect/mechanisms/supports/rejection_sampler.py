@@ -22,7 +22,7 @@ from mipselect.mechanisms.supports.base import Interval
 from mipselect.mechanisms.supports.law import Prior, Rate
 from mipselect.privacy.randomness import coin, rising_index
 from mipselect.restricted.prepared import PreparedLoss
-from mipselect.search.progress import ProgressCallback, Run, TimeUp
+from mipselect.search.progress import Deadline, ProgressCallback, Run, TimeUp
 from mipselect.search.soft import LogWeight, Partition, space_of
 
 
@@ -161,7 +161,7 @@ class SoftDraws:
         return Race()
 
     def _begin(self, stage: str) -> Run:
-        self._run = Run.start(self._time_limit, self._progress)
+        self._run = Run(Deadline(self._time_limit), self._progress)
         self._run.stage = stage
         return self._run
 

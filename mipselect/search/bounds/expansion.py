@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.search.accounts import TRY
 from mipselect.search.bounds.modular import Budget
+from mipselect.search.progress import TRY
 from mipselect.search.tuning import DualPoints, Expanding
 
 LEAST = float(np.finfo(np.float64).min)

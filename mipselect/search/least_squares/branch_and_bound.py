@@ -14,21 +14,15 @@ from dataclasses import replace
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.search.accounts import TRY
 from mipselect.search.bounds.modular import Budget, ModularBound
 from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.clusters import by_clusters
 from mipselect.search.least_squares.curvature import ChildrenConvexity
 from mipselect.search.least_squares.expansion import best_expanded_children
-from mipselect.search.least_squares.node import (
-    Children,
-    Division,
-    SquaredNode,
-    children_of,
-    gains_alone,
-)
+from mipselect.search.least_squares.node import Children, Division, SquaredNode, children_of
 from mipselect.search.least_squares.shares import screened, shares_without_blocks
 from mipselect.search.least_squares.tree import SquaredTree
+from mipselect.search.progress import TRY
 from mipselect.search.tree import NodeStrategy, by_engine, suits_engine
 from mipselect.search.tuning import Strategy
 
@@ -64,7 +58,7 @@ def divide(node: SquaredNode | None, tree: SquaredTree) -> None:
 def likely_additions(node: SquaredNode) -> FloatArray:
     """Return the weights of the point that a bound begins with, shape (L,)."""
     most = node.tuning.expanding.likely * node.size
-    likely = np.argsort(-gains_alone(node), kind="stable")[:most]
+    likely = np.argsort(-node.gains_alone(), kind="stable")[:most]
     start = np.zeros(len(node.live))
     start[likely] = node.size / len(likely)
     return start

@@ -12,7 +12,7 @@ import numpy as np
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.squared import EPS
 from mipselect.search.least_squares.near_columns import LiveSets
-from mipselect.search.least_squares.node import Division, SquaredNode, gains_alone
+from mipselect.search.least_squares.node import Division, SquaredNode
 
 LEAST_PIVOT = 0.05
 """Relative to the diagonal; a cluster with a smaller one is not bounded."""
@@ -44,7 +44,7 @@ def by_clusters(
     place = np.full(len(near.columns.scale), -1, dtype=np.intp)
     place[node.live] = np.arange(L)
     near, places = near.among(place)
-    alone = gains_alone(node)
+    alone = node.gains_alone()
     omega = np.einsum("kj,kj->j", node.whitened, node.whitened) / node.h
     far = far_sums(node, near, place, alone, omega)
     left = 1.0 - far[m - 1]

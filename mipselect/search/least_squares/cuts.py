@@ -10,7 +10,7 @@ from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.collectors import Collector
 from mipselect.search.cuts import OuterApproximation
 from mipselect.search.least_squares.branch_and_bound import offer_additions
-from mipselect.search.least_squares.node import SquaredNode, greedy_completion
+from mipselect.search.least_squares.node import SquaredNode
 from mipselect.search.least_squares.shares import dominated_diagonal
 from mipselect.search.progress import Run
 
@@ -76,7 +76,7 @@ class SquaredMasters(OuterApproximation[SquaredNode]):
     def settle(self, sub: SquaredNode, collector: Collector, run: Run) -> bool:
         """Add cuts until the master proves that nothing below the threshold is left."""
         none = np.empty(0, dtype=np.intp)
-        cuts = [sparse_diagonal_cut(sub, T) for T in (none, greedy_completion(sub))]
+        cuts = [sparse_diagonal_cut(sub, T) for T in (none, sub.greedy_completion())]
 
         def visit(chosen: IntArray) -> tuple[float, ModularBound]:
             value = float(offer_additions(sub, chosen[None], collector)[0])

@@ -19,29 +19,17 @@ import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.squared import PreparedSquared
-from mipselect.search.accounts import TRY
 from mipselect.search.bounds.expansion import on_capped_simplices
 from mipselect.search.bounds.modular import Budget, ModularBound
 from mipselect.search.collectors import Collector
+from mipselect.search.least_squares import shares
 from mipselect.search.least_squares.branch_and_bound import bounded, divide, likely_additions
 from mipselect.search.least_squares.curvature import UniformCurvature
 from mipselect.search.least_squares.cuts import sparse_diagonal_cut
 from mipselect.search.least_squares.expansion import ExpandedBound, best_expanded
-from mipselect.search.least_squares.node import (
-    SquaredNode,
-    gains_alone,
-    greedy_completion,
-    squared_node,
-    squared_nodes,
-)
-from mipselect.search.least_squares.shares import (
-    cheap_off_sums,
-    dominated_diagonal,
-    largest_gains,
-    largest_sums,
-)
+from mipselect.search.least_squares.node import SquaredNode, squared_node, squared_nodes
 from mipselect.search.least_squares.tree import GramMeasures, SquaredTree, is_crowded
-from mipselect.search.progress import Deadline, Run
+from mipselect.search.progress import TRY, Deadline, Run
 from mipselect.search.tree import Engine, Node, TreeMethod, removed_sets
 from mipselect.search.tuning import TUNING, Strategy, Tuning
 
@@ -50,9 +38,9 @@ def forward_selection(problem: PreparedSquared, size: int) -> IntArray:
     """Add the feature that gains most, `size` times; sorted indices, shape (s,)."""
     none, everything = np.empty(0, dtype=np.intp), np.arange(problem.features.count)
     whole = squared_node(problem, none, size, everything, 0.0, None)
-    promising = np.argsort(-gains_alone(whole), kind="stable")[: whole.tuning.expanding.expected]
+    promising = np.argsort(-whole.gains_alone(), kind="stable")[: whole.tuning.expanding.expected]
     problem.gram.expect(whole.columns[whole.places(promising)])
-    return greedy_completion(whole)
+    return whole.greedy_completion()
 
 
 def best_by_swaps(
@@ -253,12 +241,12 @@ def root_cut(center: Center, level: int) -> ModularBound:
     inner = np.abs(H[support]).sum(axis=1) - np.abs(np.diagonal(H[support]))
     across = np.abs(H[candidates])
     outside = replace(whole.restricted(candidates), row_tops=center.row_tops)
-    among = cheap_off_sums(outside, level - 1) if level > 1 else np.zeros(len(candidates))
+    among = shares.cheap_off_sums(outside, level - 1) if level > 1 else np.zeros(len(candidates))
     off_sums = np.concatenate(
-        [inner + largest_sums(across.T.copy(), level), across.sum(axis=1) + among]
+        [inner + shares.largest_sums(across.T.copy(), level), across.sum(axis=1) + among]
     )
     diagonal = whole.h[np.concatenate([support, candidates])] - (whole.ridge - ridge)
-    M = dominated_diagonal(diagonal, off_sums, ridge)
+    M = shares.dominated_diagonal(diagonal, off_sums, ridge)
     costs, gains = M[: len(support)] * center.coef**2, w**2 / M[len(support) :]
     return bound_on_changes(center, center.floor, costs, gains)
 
@@ -354,7 +342,7 @@ def listed_nodes(
     while some := list(itertools.islice(every, count)):
         with tree.within(some[0][0] - best):
             nodes = center.nodes(np.stack([np.delete(center.support, at) for _, at in some]), level)
-        gains = largest_gains(nodes) if len(nodes) > 1 else np.full(1, np.inf)
+        gains = shares.largest_gains(nodes) if len(nodes) > 1 else np.full(1, np.inf)
         for (cost, _), node, gain in zip(some, nodes, gains, strict=True):
             proven, cutoff = max(0.0, cost - best), tree.cutoff
             with tree.within(proven):
@@ -399,7 +387,7 @@ def completed(node: SquaredNode, tree: SquaredTree) -> SquaredNode:
         tree.run.accounts.work += (
             node.size * TRY + (node.size + len(node.whitened)) * node.whitened.size
         )
-        support = np.sort(np.append(node.base, node.live[greedy_completion(node)]))
+        support = np.sort(np.append(node.base, node.live[node.greedy_completion()]))
         fit = node.problem.fit(support)
         if tuning.uses(Strategy.COMPLETIONS):
             account.successes += fit.value < tree.collector.threshold
@@ -430,7 +418,7 @@ class LevelFamily(Node):
 def whole_level(center: Center, level: int, proven: float) -> LevelFamily:
     """Make the family of all kept sets of a level; its point starts at what gains most alone."""
     support = center.support
-    weights = likely_changes(center, level, gains_alone(center.whole)[center.candidates])
+    weights = likely_changes(center, level, center.whole.gains_alone()[center.candidates])
     return LevelFamily(np.empty(0, dtype=np.intp), len(support) - level, support, weights, proven)
 
 
@@ -537,7 +525,7 @@ class LeastSquaresMethod(TreeMethod[PreparedSquared, SquaredNode]):
         problem, tuning, best = self.problem, self.tuning, 0.0
         none, everything = np.empty(0, dtype=np.intp), np.arange(problem.features.count)
         whole = squared_node(problem, none, size, everything, 0.0, None, tuning)
-        found = problem.fit(np.sort(greedy_completion(whole)))
+        found = problem.fit(np.sort(whole.greedy_completion()))
         if found.multiplier > 0.0:
             whole = squared_node(problem, none, size, everything, found.multiplier, None, tuning)
         budget = Budget(everything, size)

@@ -256,6 +256,32 @@ class SquaredNode(Node):
             bound=None,
         )
 
+    def gains_alone(self) -> FloatArray:
+        """Compute g_jᵀ H_jj⁻¹ g_j of every live feature, shape (L,)."""
+        features = self.problem.features
+        if features.singles:
+            return self.g**2 / self.h
+        gains = np.empty(len(self.live))
+        for here, columns in features.by_width(self.live):
+            places = self.places(here).reshape(columns.shape)
+            W = self.whitened[:, places]
+            H = self.problem.gram.blocks(columns) - np.einsum("kji,kjl->jil", W, W)
+            own, g = np.arange(columns.shape[1]), self.g[places]
+            H[:, own, own] = self.h[places]
+            gains[here] = np.einsum("ji,ji->j", g, np.linalg.solve(H, g[:, :, None])[:, :, 0])
+        return gains
+
+    def greedy_completion(self) -> IntArray:
+        """Find the positions of the additions that forward selection makes."""
+        node, positions = self, np.arange(len(self.live))
+        chosen: list[int] = []
+        while node.size > 0:
+            j = int(np.argmax(node.gains_alone()))
+            chosen.append(int(positions[j]))
+            keep = np.delete(np.arange(len(positions)), j)
+            node, positions = node.with_feature(j, keep), positions[keep]
+        return np.sort(np.asarray(chosen))
+
     def places(self, positions: IntArray) -> IntArray:
         """Return the places of the columns of live[positions] among the live columns."""
         features = self.problem.features
@@ -326,42 +352,6 @@ def definite_multiplier(problem: PreparedSquared, size: int, multiplier: float) 
     of_sums = (size + 1) * roundings_of_sum(problem.n)
     smallest = EPS * (of_sums + 16.0 * (columns + 1)) * problem.largest_trace
     return max(multiplier, smallest - problem.ridge)
-
-
-def gains_alone(node: SquaredNode) -> FloatArray:
-    """Compute g_jᵀ H_jj⁻¹ g_j of every live feature, shape (L,)."""
-    if node.problem.features.singles:
-        return node.g**2 / node.h
-    gains = np.empty(len(node.live))
-    for here, H in diagonal_blocks(node):
-        g = node.g[node.places(here)].reshape(H.shape[:2])
-        gains[here] = np.einsum("ji,ji->j", g, np.linalg.solve(H, g[:, :, None])[:, :, 0])
-    return gains
-
-
-def diagonal_blocks(node: SquaredNode) -> list[tuple[IntArray, FloatArray]]:
-    """List the live features by width: their positions, shape (k,), and H_jj, shape (k, w, w)."""
-    found = []
-    for here, columns in node.problem.features.by_width(node.live):
-        places = node.places(here).reshape(columns.shape)
-        W = node.whitened[:, places]
-        H = node.problem.gram.blocks(columns) - np.einsum("kji,kjl->jil", W, W)
-        own = np.arange(columns.shape[1])
-        H[:, own, own] = node.h[places]
-        found.append((here, H))
-    return found
-
-
-def greedy_completion(node: SquaredNode) -> IntArray:
-    """Find the positions among the live features of the additions that forward selection makes."""
-    positions = np.arange(len(node.live))
-    chosen: list[int] = []
-    while node.size > 0:
-        j = int(np.argmax(gains_alone(node)))
-        chosen.append(int(positions[j]))
-        keep = np.delete(np.arange(len(positions)), j)
-        node, positions = node.with_feature(j, keep), positions[keep]
-    return np.sort(np.asarray(chosen))
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import numpy as np
 
 from mipselect.arrays import FloatArray
 from mipselect.search.bounds.modular import ModularBound
-from mipselect.search.least_squares.node import SquaredNode, gains_alone
+from mipselect.search.least_squares.node import SquaredNode
 from mipselect.search.tuning import Strategy
 
 
@@ -32,7 +32,7 @@ def shares_without_blocks(node: SquaredNode) -> FloatArray:
 def _shares(node: SquaredNode, off_sums: Callable[[SquaredNode, int], FloatArray]) -> FloatArray:
     others = min(node.size, len(node.live)) - 1
     if others <= 0:
-        return gains_alone(node)
+        return node.gains_alone()
     if not node.tuning.uses(Strategy.DOMINANCE):
         return node.problem.features.sums(node.g**2 / node.ridge, node.live)
     if not node.problem.features.singles:

@@ -19,7 +19,7 @@ from mipselect.search.convex import FenchelNode, fenchel_cut, starts
 from mipselect.search.least_squares.curvature import Curvature
 from mipselect.search.least_squares.expansion import PointBounds
 from mipselect.search.least_squares.method import best_by_swaps
-from mipselect.search.least_squares.node import SquaredNode, gains_alone, squared_node
+from mipselect.search.least_squares.node import SquaredNode, squared_node
 from mipselect.search.least_squares.shares import dominated_diagonal, gain_shares, off_diagonal_sums
 from mipselect.search.least_squares.tree import GramMeasures, is_crowded
 from mipselect.search.progress import Run
@@ -167,7 +167,7 @@ def squared_bounds(node: SquaredNode, curvature: Curvature) -> Bounds:
     # If λ+ν is below the digits of G, pivots may be noise, and bounds anything.
     blurred = node.slack >= node.problem.target_norm
     if node.size == 1:
-        most = least = gains_alone(node)
+        most = least = node.gains_alone()
     else:
         off_sums = off_diagonal_sums(node, node.size - 1)
         if features.singles:
