@@ -7,15 +7,12 @@ from pathlib import Path
 from mipselect.cli.declared import command, group, option, options
 from mipselect.cli.options import PRIVACY_PANEL, DrawOptions
 from mipselect.cli.output import Delivery
-from mipselect.cli.table_options import (
-    LOSS_OF_CLASSES,
-    LOSS_OF_NUMBERS,
-    MODEL_PANEL,
-    NumbersOptions,
-    SchemaOptions,
-    ScoreOptions,
-    TableOptions,
-)
+from mipselect.cli.table_options import SchemaOptions, ScoreOptions, TableOptions
+
+MODEL_PANEL = "Of the model"
+
+LOSS_OF_NUMBERS, LOSS_OF_CLASSES = "huber", "logistic"
+"""Defaults of `--model-loss`; by experiment, see docs/regression.md."""
 
 EXAMPLES = """Examples:
 
@@ -82,11 +79,6 @@ class FitArguments:
         "default of numbers.",
         show_default=f"{LOSS_OF_NUMBERS}; {LOSS_OF_CLASSES} for two classes",
         panel=MODEL_PANEL,
-    )
-    numbers: NumbersOptions = group(
-        NumbersOptions,
-        without=("--x-bound", "--y-bound"),
-        help={"--features": "Without --schema: columns to choose from."},
     )
     question: SchemaOptions = group(SchemaOptions)
     scores: ScoreOptions = group(ScoreOptions, without=("--loss",))

@@ -12,9 +12,8 @@ from rich.console import Console
 
 from mipselect import privacy, regression
 from mipselect.blocks.scores import LOSS
-from mipselect.cli import output, table_options
-from mipselect.cli.declared import refuse
-from mipselect.cli.fit import FitArguments
+from mipselect.cli import output
+from mipselect.cli.fit import LOSS_OF_CLASSES, LOSS_OF_NUMBERS, FitArguments
 from mipselect.cli.inputs import ProblemSource
 from mipselect.cli.options import option_named
 from mipselect.cli.releasing import ReleasePlan, default_method
@@ -26,7 +25,6 @@ from mipselect.privacy.guarantee import Guarantee, amount
 from mipselect.problem.stored import StoredData
 from mipselect.regression import plan, ranges
 from mipselect.regression.evaluation import Measuring, kept_apart_of_table
-from mipselect.regression.perturbed_objective import regression_loss
 from mipselect.reports.release_report import ReportedRelease
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors import BY_NAME
@@ -49,7 +47,7 @@ def plan_of(arguments: FitArguments) -> tuple[FitPlan, ProblemSource]:
         From the ledger.
     """
     table, drawing, size = arguments.table, arguments.drawing, arguments.support_size
-    schema, ledger = table.described(), drawing.charge.opened()
+    schema, ledger = table.described(arguments), drawing.charge.opened()
     if (size is None) == (arguments.features_of is None):
         raise InvalidInput("--support-size or --features-of must be given: one of them")
     two = schema is not None and len(schema.field(table.target, "target").category_names) == 2
@@ -99,16 +97,13 @@ def _fitter(
         )
     intercept = not arguments.question.no_intercept
     shared: dict[str, Any] = {"relation": relation, "fit_intercept": intercept}
-    of_default = table_options.LOSS_OF_CLASSES if of_classes else table_options.LOSS_OF_NUMBERS
-    regressor: Any
-    loss = arguments.model_loss or of_default
+    loss = arguments.model_loss or (LOSS_OF_CLASSES if of_classes else LOSS_OF_NUMBERS)
+    regressor: Any = regression.ObjectivePerturbationClassifier(**shared)
+    if loss != LOSS_OF_CLASSES:
+        regressor = regression.ObjectivePerturbationRegressor(loss=loss, **shared)
     with about("--model-loss"):
-        if loss != table_options.LOSS_OF_CLASSES:
-            regression_loss(loss)
-            regressor = regression.ObjectivePerturbationRegressor(loss=loss, **shared)
-        else:
-            regressor = regression.ObjectivePerturbationClassifier(**shared)
-        if of_classes != (loss == table_options.LOSS_OF_CLASSES):
+        regressor.check()
+        if of_classes != (loss == LOSS_OF_CLASSES):
             kind, other = ("a number", "two classes") if of_classes else ("two classes", "a number")
             raise InvalidInput(f"{loss} is for a target of {kind}; this one is {other}")
     selector: Any = BY_NAME[default_method(ledger)](score=score)  # type: ignore[call-arg]
@@ -128,12 +123,10 @@ def _table(arguments: FitArguments, schema: TableSchema | None) -> tuple[Any, Ta
     Of a table with a schema nothing is read. One of numbers is read whole, but for a dry run its
     header alone.
     """
-    table, asked = arguments.table, arguments.numbers
+    table = arguments.table
     if schema is not None:
-        refuse(asked, table_options.HAS_SCHEMA)
         return table.source, arguments.question.question_about(schema, table.target)
-    refuse(arguments.question, table_options.NEEDS_SCHEMA)
-    named = table.source, table.target, asked.chosen
+    named = table.source, table.target, table.chosen
     rows = None if arguments.drawing.dry_run else numbers.number_table(*named)
     names = numbers.header(*named) if rows is None else rows.column_names
     with about(table.data):

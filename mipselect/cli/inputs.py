@@ -65,10 +65,10 @@ def asked_of(source: table_options.SourceOptions, sizes: Sequence[int] | None) -
     sizes : sequence of int, optional
         Of the method; the largest takes the place of a support size.
     """
-    instance, moments = source.instance, source.moments
+    instance = source.instance
     if not instance.endswith(ENDING):
         refuse(
-            moments, f"is for moments (a file ending in {ENDING}); an instance has it in its file"
+            source, f"is for moments (a file ending in {ENDING}); an instance has it in its file"
         )
         return ProblemSource(
             partial(public_problem, instance),
@@ -77,8 +77,8 @@ def asked_of(source: table_options.SourceOptions, sizes: Sequence[int] | None) -
             partial(expected, instance),
         )
     # A default coef_bound is that of the largest size.
-    size = size_of(moments.support_size, sizes)
-    question = {**moments.question.keywords, **stated(**asdict(moments.regularisation))}
+    size = size_of(source.support_size, sizes)
+    question = {**source.question.keywords, **stated(**asdict(source.bounds))}
     path, settings = Path(instance), {"support_size": size, **question}
 
     def data() -> StoredData:
@@ -123,16 +123,10 @@ def table_asked_of(
     A score from blocks of rows uses no bound; a loss needs all that the method does, which a
     schema has.
     """
-    table, numbers, question = arguments.table, arguments.numbers, arguments.question
+    table, question, bounds = arguments.table, arguments.question, asdict(arguments.bounds)
     method, size = plan.method, size_of(arguments.support_size, plan.method.sizes)
-    bounds = stated(x_bound=numbers.x_bound, y_bound=numbers.y_bound)
-    bounds |= stated(**asdict(arguments.regularisation))
-    if schema is None:
-        refuse(question, table_options.NEEDS_SCHEMA)
-    else:
-        refuse(numbers, table_options.HAS_SCHEMA)
     foreign = {option_named(name) for name in set(BOUNDS) - set(method.bounds)}
-    settings, blocks = dict[str, Any](), None
+    bounds, settings, blocks = stated(**bounds), dict[str, Any](), None
     if isinstance(method, ProblemSelector):
         method = _scored(arguments, plan, bounds)
         if method.asked_score != LOSS:
@@ -193,7 +187,7 @@ def _numbers(
 ) -> ProblemSource:
     """Name a table of numbers, with the settings of `Instance` or scored from blocks of rows."""
     table, path = arguments.table, Path(arguments.table.data)
-    asked = table.source, table.target, arguments.numbers.chosen
+    asked = table.source, table.target, table.chosen
     named = "the largest of --sizes" if arguments.support_size is None else "--support-size"
 
     def of_columns(names: Sequence[str]) -> Problem:

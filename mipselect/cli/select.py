@@ -6,8 +6,7 @@ from mipselect.cli.declared import command, group, option, options
 from mipselect.cli.options import DrawOptions
 from mipselect.cli.output import Delivery
 from mipselect.cli.table_options import (
-    NumbersOptions,
-    Regularisation,
+    BoundsOptions,
     SchemaOptions,
     ScoreOptions,
     SourceOptions,
@@ -51,8 +50,7 @@ class SelectArguments:
     support_size: int | None = option(
         "--support-size", "How many columns to pick.", show_default="none; or give --sizes"
     )
-    numbers: NumbersOptions = group(NumbersOptions)
-    regularisation: Regularisation = group(Regularisation)
+    bounds: BoundsOptions = group(BoundsOptions)
     question: SchemaOptions = group(SchemaOptions)
     scores: ScoreOptions = group(ScoreOptions)
     drawing: DrawOptions = group(DrawOptions, without=("--relation",))
@@ -76,7 +74,7 @@ def select(arguments: SelectArguments) -> None:
     """
     from mipselect.cli import inputs, releasing
 
-    table, schema = arguments.table, arguments.table.described()
+    table, schema = arguments.table, arguments.table.described(arguments)
     titles = {} if schema is None else schema.titles
     head = {"command": "select", **table.head, **({"titles": titles} if titles else {})}
     plan = releasing.support_plan(arguments.drawing, head)

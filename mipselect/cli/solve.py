@@ -189,8 +189,8 @@ def _source(arguments: SolveArguments) -> ProblemSource:
         about_tables = {"--target", *declared.names_of(DialectOptions)}
         declared.refuse(arguments, "is for a table; an instance has it in its file", about_tables)
         return asked_of(source, None)
-    moments, question = source.moments, source.moments.question
-    if arguments.target is None or moments.support_size is None:
+    question, size = source.question, source.support_size
+    if arguments.target is None or size is None:
         raise InvalidInput(
             f"{source.instance}: is a table, and needs --target and --support-size; 'mipselect "
             "select' and 'mipselect fit' release from it, with a --schema (begin one with "
@@ -198,9 +198,9 @@ def _source(arguments: SolveArguments) -> ProblemSource:
         )
     target, table = arguments.target, arguments.dialect.source(source.instance)
     schema, rows = table_within_its_rows(table, target, question.keywords.get("never", ()))
-    of_loss = stated(**asdict(moments.regularisation)) | {"intercept": not question.no_intercept}
+    of_loss = stated(**asdict(source.bounds)) | {"intercept": not question.no_intercept}
     asked = replace(question, never=None).question_about(schema, target)
-    scored = ScoredTable(rows, asked, moments.support_size, of_loss, None)
+    scored = ScoredTable(rows, asked, size, of_loss, None)
     return scored_table(source.instance, scored, files=[Path(source.instance)])
 
 

@@ -7,7 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mipselect import tables
-from mipselect.cli.declared import argument, group, option, options, required
+from mipselect.cli.declared import (
+    argument,
+    group,
+    names_of,
+    option,
+    options,
+    refuse,
+    required,
+)
 from mipselect.cli.options import stated
 from mipselect.cli.start import say
 from mipselect.errors import InvalidInput
@@ -22,10 +30,8 @@ BEFORE_THE_DATA = "Choose it without looking at the data; a schema gives it a de
 MOMENTS_PANEL = "Moments (M.npz) in place of INSTANCE; of 'solve' also a table"
 
 SCHEMA = "Public ranges and categories: a Table Schema, see 'mipselect describe'."
-NEEDS_SCHEMA = "needs --schema (begin one with 'mipselect describe')"
-HAS_SCHEMA = (
-    "does not apply with --schema: the schema has the ranges; see --range, --always and --never"
-)
+OF_NUMBERS = ("--x-bound", "--y-bound", "--features")
+"""Options of a table of numbers, which has no schema."""
 
 NO_RANGE = "goes with --score loss: blocks use no range, and are centred"
 
@@ -95,6 +101,12 @@ class TableOptions(TableArgument):
 
     target: str = required("--target", "The column to predict.")
     schema: Path | None = option("--schema", SCHEMA, metavar="FILE", panel=TABLE_PANEL)
+    features: str | None = option(
+        "--features",
+        'Without --schema: columns to choose from; "in quotes" a name with commas or outer blanks.',
+        metavar="A,B,...",
+        show_default="all but the target",
+    )
 
     @property
     def head(self) -> dict[str, Any]:
@@ -102,41 +114,31 @@ class TableOptions(TableArgument):
         named = {**super().head, "target": self.target}
         return named if self.schema is None else {**named, "schema": str(self.schema)}
 
-    def described(self) -> tables.TableSchema | None:
-        """Read the schema; None where none was given."""
-        return None if self.schema is None else tables.TableSchema.read(self.schema)
+    @property
+    def chosen(self) -> list[str] | None:
+        """Names of the columns to choose from; None for all but the target."""
+        return None if self.features is None else split_names("--features", self.features)
+
+    def described(self, arguments: Any) -> tables.TableSchema | None:
+        """Read the schema, if there is one; refuse those of all arguments that do not go with it.
+
+        Raises
+        ------
+        InvalidInput
+            Naming the option, or what is wrong with the file.
+        """
+        if self.schema is None:
+            needed = "needs --schema (begin one with 'mipselect describe')"
+            refuse(arguments, needed, names_of(SchemaOptions))
+            return None
+        has = "the schema has the ranges; see --range, --always and --never"
+        refuse(arguments, f"does not apply with --schema: {has}", OF_NUMBERS)
+        return tables.TableSchema.read(self.schema)
 
     @property
     def files(self) -> list[Path]:
         """The table and its schema, which no output may replace."""
         return [Path(self.data), *filter(None, [self.schema])]
-
-
-@options
-class NumbersOptions:
-    """Public side of a table of numbers, which has no schema."""
-
-    x_bound: float | None = option(
-        "--x-bound",
-        "Features are clipped to ± this; their units. Choose it without looking at the data.",
-        panel=BOUNDS_PANEL,
-    )
-    y_bound: float | None = option(
-        "--y-bound",
-        "The target is clipped to ± this; its units. Choose it without looking at the data.",
-        panel=BOUNDS_PANEL,
-    )
-    features: str | None = option(
-        "--features",
-        'Columns to choose from; "in quotes" a name with commas or outer blanks.',
-        metavar="A,B,...",
-        show_default="all but the target",
-    )
-
-    @property
-    def chosen(self) -> list[str] | None:
-        """Names of the columns to choose from; None for all but the target."""
-        return None if self.features is None else split_names("--features", self.features)
 
 
 @options
@@ -159,11 +161,19 @@ class ScoreOptions:
 
 
 @options
-class Regularisation:
-    """Public bound and penalty on the coefficients."""
+class BoundsOptions:
+    """Public bounds of rows without a schema, and of coefficients."""
 
     PANEL = BOUNDS_PANEL
 
+    x_bound: float | None = option(
+        "--x-bound",
+        "Features are clipped to ± this; their units. Choose it without looking at the data.",
+    )
+    y_bound: float | None = option(
+        "--y-bound",
+        "The target is clipped to ± this; its units. Choose it without looking at the data.",
+    )
     coef_bound: float | None = option(
         "--coef-bound", f"Largest length ‖β‖₂ of the coefficients. {BEFORE_THE_DATA}"
     )
@@ -224,31 +234,19 @@ class SchemaOptions:
 
 
 @options
-class MomentsOptions:
-    """Options about moments, which an instance has in its file."""
-
-    support_size: int | None = option("--support-size", "How many to pick.", panel=MOMENTS_PANEL)
-    regularisation: Regularisation = group(Regularisation, panel=MOMENTS_PANEL)
-    question: SchemaOptions = group(
-        SchemaOptions, without=("--range", "--unit-rule"), panel=MOMENTS_PANEL
-    )
-
-
-@options
 class SourceOptions:
-    """An instance, or moments with a question about them."""
+    """An instance, or moments with a question about them, which an instance has in its file."""
+
+    PANEL = MOMENTS_PANEL
 
     instance: str = argument(
         "INSTANCE", "Name of a stored instance (see 'mipselect instances') or path of a .toml file."
     )
-    moments: MomentsOptions = group(MomentsOptions)
-
-
-MODEL_PANEL = "Of the model"
-
-LOSS_OF_NUMBERS = "huber"
-LOSS_OF_CLASSES = "logistic"
-"""Default of `--model-loss` for classes; by experiment, see docs/regression.md."""
+    support_size: int | None = option("--support-size", "How many to pick.")
+    bounds: BoundsOptions = group(BoundsOptions, without=OF_NUMBERS, panel=MOMENTS_PANEL)
+    question: SchemaOptions = group(
+        SchemaOptions, without=("--range", "--unit-rule"), panel=MOMENTS_PANEL
+    )
 
 
 def split_names(option: str, text: str) -> list[str]:
