@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from mipselect import privacy
-from mipselect.cli.charging import table_named
+from mipselect.cli import output
 from mipselect.cli.declared import argument, command, group, option, options
 from mipselect.cli.output import NO_FILE, Delivery, check_output, heading, line, print_table
 from mipselect.errors import InvalidInput, LedgerBroken
@@ -233,7 +233,7 @@ def _print_entries(console: Console, entries: Sequence[LedgerEntry]) -> None:
         number, epsilon = str(entry.row), f"{guarantee.epsilon:.15g}"
         delta, rho_told = f"{guarantee.delta:.15g}", None if rho is None else f"{rho:.6g}"
         remark = None if guarantee.private else "seeded: no guarantee"
-        what = (entry.time, entry.what, table_named(asked), asked.get("target"))
+        what = (entry.time, entry.what, output.table_named(asked), asked.get("target"))
         rows.append((number, *what, epsilon, delta, rho_told, remark))
     print_table(console, titles, rows, left=[title for title in titles if title not in "εδρ"])
 

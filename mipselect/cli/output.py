@@ -23,7 +23,7 @@ from rich.text import Text
 
 from mipselect.cli.declared import option, options
 from mipselect.cli.start import abandon, ignore_signals, let_signals_raise, say
-from mipselect.disk import write_whole as write_to_disk
+from mipselect.disk import save
 from mipselect.errors import InvalidInput, MipselectError, about
 
 SENSITIVE = (
@@ -242,6 +242,12 @@ def print_table(
     console.print(table)
 
 
+def table_named(asked: Mapping[str, Any]) -> str:
+    """Return the name of the table, or instance, of a question; empty where it has none."""
+    data = asked.get("data")
+    return Path(data).name if data else str(asked.get("instance") or "")
+
+
 def picked(one: object, *names: str) -> dict[str, Any]:
     """Return attributes by their names, as part of a JSON object."""
     return {name: getattr(one, name) for name in names}
@@ -279,9 +285,4 @@ def write_whole(path: Path, content: bytes, *, sensitive: bool) -> None:
     A file that is replaced hands its mode on; a sensitive one is for its owner only.
     """
     let_signals_raise()
-    try:
-        write_to_disk(path, content, sensitive=sensitive)
-    except OSError as error:
-        raise MipselectError(
-            f"{path} could not be written, nothing was released: {error}"
-        ) from error
+    save(path, content, sensitive=sensitive)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,16 +14,16 @@ from rich.console import Console
 
 from mipselect import errors, privacy
 from mipselect.blocks.grid import MOST_ROWS
-from mipselect.cli import charging, output
+from mipselect.cli import output
 from mipselect.cli.options import AUTO, PARSED, DrawOptions, check_solver, stated
 from mipselect.cli.progress import Watch
-from mipselect.cli.start import say
+from mipselect.cli.start import let_signals_raise, say
 from mipselect.errors import InvalidInput, about
 from mipselect.mechanisms.base import Mechanism
 from mipselect.parameters import parameters_of
 from mipselect.privacy import Guarantee
-from mipselect.privacy.guarantee import ROW, amount
-from mipselect.privacy.public_fields import in_words, public_settings
+from mipselect.privacy.guarantee import ROW, amount, is_row
+from mipselect.privacy.public_fields import in_words, noted, public_settings
 from mipselect.problem.problem import Problem
 from mipselect.problem.stored import StoredData
 from mipselect.search.progress import ProgressCallback
@@ -80,7 +80,7 @@ class ReleasePlan:
     @property
     def title(self) -> str:
         """Name of the data in messages."""
-        return charging.table_named(self.head)
+        return output.table_named(self.head)
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -236,7 +236,7 @@ class ReleasePlan:
         if "target" in self.head and "schema" not in self.head:
             note_of_identifiers(problem.feature_names)
         unit = recorded.get("protected_unit", ROW)
-        notes = charging.warnings(self.head, unit, self.ledger, self.doubts(known))
+        notes = warnings(self.head, unit, self.ledger, self.doubts(known))
         chance = None if known is None else self.method.chance_level(problem, known)
         if data is None:
             self._plan(problem, recorded, notes, delivery)
@@ -265,7 +265,7 @@ class ReleasePlan:
                 "remaining": before.to_dict(),
                 "would_remain": after.to_dict(),
             }
-            has, would_have = map(charging.left_in_words, (before, after))
+            has, would_have = map(left_in_words, (before, after))
             budget = f"Budget: the ledger has {has} left, and would have {would_have}."
 
         def render(console: Console) -> None:
@@ -284,7 +284,7 @@ class ReleasePlan:
             law = self.law(data, watch)
             law.prepare()
 
-        def draw(paying: privacy.Ledger | None) -> charging.Result:
+        def draw(paying: privacy.Ledger | None) -> Result:
             spent = "no budget is spent"
             if paying is not None:
                 spent = "what was charged to the ledger stays charged"
@@ -297,9 +297,9 @@ class ReleasePlan:
                 self._print(console, words.format(self.drawn_is), total, asked, release)
 
             report = {**self.stating(total), **self.entries(release)}
-            return charging.Result(report=report, show=show, warning=self.verdict(release))
+            return Result(report=report, show=show, warning=self.verdict(release))
 
-        charging.charge_and_deliver(self.ledger, asked, draw, delivery)
+        charge_and_deliver(self.ledger, asked, draw, delivery)
 
     def _print(
         self,
@@ -450,3 +450,122 @@ def print_settings(console: Console, settings: Mapping[str, Any]) -> None:
         if settings["always"] and not settings["always_counts"]:
             text += f"; no score depends on {listed(settings['always'])}"
         output.line(console, f"Always in: {text}")
+
+
+def warnings(
+    head: Mapping[str, Any], unit: str, ledger: privacy.Ledger | None, doubts: Sequence[str]
+) -> list[str]:
+    """Print what a release means less than it seems to, a line each, and return the sentences.
+
+    Parameters
+    ----------
+    head : mapping
+        First entries of the report: they name the table, and its schema if it has one.
+    unit : str
+        What the guarantee is about: "row", or the field that says whose row it is.
+    ledger : Ledger or None
+    doubts : sequence of str
+        What speaks against the draw besides a ledger that counts people.
+    """
+    said = list(doubts)
+    if ledger is not None and unit == ROW and not is_row(ledger.unit):
+        where, what = "a schema", "nothing says"
+        if "schema" in head:
+            where, what = "its schema", "the schema does not say"
+        said.append(
+            f"the ledger counts one row as one {ledger.unit}, but {what} whose row is whose: the "
+            f"guarantee is about one row, and about one {ledger.unit} only if none has more than "
+            f"one row; csvw-eo:privacyUnit in {where} names the field that says it"
+        )
+    for sentence in said:
+        say(f"warning: {sentence}")
+    return said
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """What was drawn: `report` is part of a JSON object, and `show` prints the same.
+
+    Attributes
+    ----------
+    report : mapping
+        With the key "private".
+    show : callable
+    warning : str
+        For standard error; "" for none.
+    """
+
+    report: Mapping[str, Any]
+    show: Callable[[Console], None]
+    warning: str = ""
+
+
+def charge_and_deliver(
+    ledger: privacy.Ledger | None,
+    asked: Mapping[str, Any],
+    draw: Callable[[privacy.Ledger | None], Result],
+    delivery: output.Delivery,
+) -> None:
+    """Draw, at the charge of a ledger, and deliver the answer with its place in the ledger.
+
+    Parameters
+    ----------
+    ledger : Ledger or None
+    asked : mapping
+        What a report begins with, of which an entry of the ledger has what is `noted`.
+    draw : callable
+        Charges the ledger that it is given, then draws.
+    delivery : Delivery
+
+    Raises
+    ------
+    Interrupted
+        After an interrupt, if the ledger may have been charged.
+    """
+    let_signals_raise()
+    paying = None if ledger is None else ledger.noting(noted(asked))
+    try:
+        answer = draw(paying)
+        charged = None if ledger is None else ledger.receipt()
+
+        def render(console: Console) -> None:
+            answer.show(console)
+            print_charged(console, charged)
+
+        # Whoever knows the seed can repeat the draw: it is a function of the data.
+        sensitive = not answer.report["private"]
+        report = {**asked, "sensitive": sensitive, **answer.report, "ledger": charged}
+        delivery.deliver(report, render)
+    except KeyboardInterrupt:
+        if ledger is None:
+            raise
+        raise output.Interrupted(
+            "interrupted: nothing was released, but the ledger may have been charged; "
+            f"'mipselect ledger show {ledger.path}' shows it"
+        ) from None
+    if answer.warning:
+        say(f"warning: {answer.warning}")
+
+
+NOTHING_REMEMBERS = (
+    "No --ledger was given: nothing remembers this release, and further ones add to it."
+)
+
+
+def print_charged(console: Console, receipt: Mapping[str, Any] | None) -> None:
+    """Print the receipt of a ledger; None without one."""
+    if receipt is None:
+        console.print(NOTHING_REMEMBERS)
+        return
+    left = left_in_words(Guarantee.from_dict(receipt["remaining"]))
+    head = receipt["head"]
+    output.line(
+        console,
+        f"Ledger {receipt['file']}: charged; {left} is left. Its row {head['number']} is "
+        f"{head['hash']}.",
+    )
+
+
+def left_in_words(remaining: Guarantee) -> str:
+    """Write what is left in a ledger, in what it counts."""
+    return amount(remaining) if remaining.rho is None else f"ρ = {remaining.rho:.15g}"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from mipselect.cli import charging
+from mipselect.cli import releasing
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.tables import TableSchema
 from tests.support.commandline import BOUNDS, LISTENING, Run
@@ -153,7 +153,7 @@ STEPS: list[tuple[str, str, tuple[str, ...], str, bool]] = [
     (NOTHING, "release", (), f"{FLIP}.prepare", False),
     (NOTHING, "release", ("--method", "top-r"), "mipselect.selectors.searched.top_supports", False),
     (PERHAPS, "release", (), f"{FLIP}.sample", True),
-    (NOTHING, "release", (), "mipselect.cli.charging.warnings", False),
+    (NOTHING, "release", (), "mipselect.cli.releasing.warnings", False),
     (PERHAPS, "release", (), "mipselect.cli.releasing.ReleasePlan.entries", True),
     (NOTHING, "fit", (), "mipselect.regression.plan.ModelTable.of", False),
     (PERHAPS, "fit", (), "mipselect.regression.plan.ModelRelease.of", True),
@@ -188,7 +188,7 @@ def test_an_interrupt_after_the_file_says_where_the_answer_is(
     Ledger.create(file, epsilon=3.0)
     output = folder / "answer.json"
     command = ("release", folder / "instance.toml", "--epsilon", "1", "--ledger", file)
-    monkeypatch.setattr(charging, "print_charged", interrupted)
+    monkeypatch.setattr(releasing, "print_charged", interrupted)
     stopped = run(*command, "--output", output)
     assert stopped.code == 130
     assert f"its budget as spent; {output} has all of it, if it is there\n" in stopped.err
