@@ -7,11 +7,11 @@ import io
 import sys
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from mipselect.cli import charging
+from mipselect import privacy
 from mipselect.cli.declared import argument, command, group, option, options, required
 from mipselect.cli.options import PRIVACY_PANEL, ChargeOptions, stated
 from mipselect.cli.output import NOT_PRIVATE, Delivery, banner, check_output, heading, line
@@ -24,7 +24,7 @@ from mipselect.privacy.guarantee import ROW, Guarantee
 from mipselect.validation import checked_budget, checked_share, plain_digits, shown
 
 if TYPE_CHECKING:
-    from mipselect.privacy import Ledger
+    from mipselect.quality import Quality
     from mipselect.regression import ModelRelease
 
 EXAMPLES = """Examples:
@@ -236,6 +236,7 @@ def evaluate(arguments: EvaluateArguments) -> None:
     was not fitted to: on its own rows it looks better than it is. 'mipselect fit
     --quality-share' keeps such rows apart, at no further ε.
     """
+    from mipselect.cli import releasing
     from mipselect.regression.evaluation import evaluate_model, measurable_table
     from mipselect.regression.release import LARGEST, model_in
     from mipselect.tables.public_map import people_in_words
@@ -269,11 +270,11 @@ def evaluate(arguments: EvaluateArguments) -> None:
     # A file of `ModelRelease.save` names no table.
     seen = Path(str(stored.get("data"))).name == name
     doubts = [*promised.doubts(None), *[OF_THE_FIT.format(name)] * seen]
-    notes = charging.warnings(head, unit, ledger, doubts)
+    notes = releasing.warnings(head, unit, ledger, doubts)
 
-    def draw(paying: Ledger | None) -> charging.Result:
+    def draw(paying: privacy.Ledger | None) -> Quality:
         with about(str(arguments.model)), Spinner(f"reading {table.data}"):
-            quality = evaluate_model(
+            return evaluate_model(
                 model,
                 source,
                 epsilon=arguments.epsilon,
@@ -283,26 +284,24 @@ def evaluate(arguments: EvaluateArguments) -> None:
                 ledger=paying,
                 random_state=charge.seed,
             )
+
+    def entries(quality: Quality) -> dict[str, Any]:
         guarantee = quality.guarantee
+        told = {"guarantee": guarantee.to_dict(), "quality": quality.to_dict()}
+        return {"private": guarantee.private, **told}
 
-        def show(console: Console) -> None:
-            if not guarantee.private:
-                banner(console, NOT_PRIVATE)
-            heading(console, f"{arguments.model.name}: {target}")
-            rows = "the rows" if quality.rows is None else f"{quality.rows:,} rows"
-            heading(console, f"Quality on {rows} of {name}:")
-            for text in (*quality.lines, f"Guarantee: {guarantee.of_unit(unit)}."):
-                line(console, text)
-            if unit != ROW:
-                line(console, f"{people_in_words(unit, unit_rule)}.")
-
-        report = {
-            "private": guarantee.private,
-            "guarantee": guarantee.to_dict(),
-            "quality": quality.to_dict(),
-        }
-        verdict = "" if quality.beats_chance else quality.verdict
-        return charging.Result(report=report, show=show, warning=verdict)
+    def show(console: Console, quality: Quality) -> None:
+        if not quality.guarantee.private:
+            banner(console, NOT_PRIVATE)
+        heading(console, f"{arguments.model.name}: {target}")
+        rows = "the rows" if quality.rows is None else f"{quality.rows:,} rows"
+        heading(console, f"Quality on {rows} of {name}:")
+        for text in (*quality.lines, f"Guarantee: {quality.guarantee.of_unit(unit)}."):
+            line(console, text)
+        if unit != ROW:
+            line(console, f"{people_in_words(unit, unit_rule)}.")
 
     asked = {**head, "protected_unit": unit, "notes": notes}
-    charging.charge_and_deliver(ledger, asked, draw, delivery)
+    quality = releasing.charge_and_deliver(ledger, asked, draw, entries, show, delivery)
+    if not quality.beats_chance:
+        say(f"warning: {quality.verdict}")

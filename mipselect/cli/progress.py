@@ -6,11 +6,12 @@ import sys
 import time
 from typing import TYPE_CHECKING, Self
 
+from rich.console import Console
+from rich.text import Text
+
 from mipselect.cli.start import let_signals_raise, say
 
-if TYPE_CHECKING:  # These take long to import.
-    from rich.progress import Progress as Bar
-
+if TYPE_CHECKING:  # It takes long to import.
     from mipselect.search.progress import Progress
 
 SECONDS_BETWEEN_LINES = 10.0
@@ -25,7 +26,7 @@ STAGES = {
 
 
 class Spinner:
-    """A context manager: on a terminal a spinner, its words and the elapsed time.
+    """A context manager: on a terminal a spinner with its words.
 
     Parameters
     ----------
@@ -35,46 +36,32 @@ class Spinner:
 
     def __init__(self, description: str) -> None:
         self._start = self._last_line = time.monotonic()
-        self._bar: Bar | None = None
-        if sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import Progress as Bar
-            from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
-
-            self._bar = Bar(
-                SpinnerColumn(),
-                TextColumn("{task.description}", markup=False),
-                TimeElapsedColumn(),
-                console=Console(stderr=True),
-                transient=True,
-            )
-            self._task = self._bar.add_task(description, total=None)
+        shown = Console(stderr=True).status(Text(description))
+        self._status = shown if sys.stderr.isatty() else None
 
     def __enter__(self) -> Self:
         let_signals_raise()
-        if self._bar is not None:
-            self._bar.start()
+        if self._status is not None:
+            self._status.start()
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        if self._status is not None:
+            self._status.stop()
 
     def tick(self, line: str) -> None:
-        """Show `line`, or print it, with the seconds so far, if it is time to."""
-        if self._bar is not None:
-            self._bar.update(self._task, description=line)
-            return
+        """Show `line` with the seconds so far; without a terminal print them, if it is time to."""
         now = time.monotonic()
-        if now - self._last_line >= SECONDS_BETWEEN_LINES:
+        said = f"{line}, {now - self._start:.0f} s"
+        if self._status is not None:
+            self._status.update(Text(said))
+        elif now - self._last_line >= SECONDS_BETWEEN_LINES:
             self._last_line = now
-            say(f"{line}, {now - self._start:.0f} s")
+            say(said)
 
 
 class Watch(Spinner):
     """Shows that a search is running; a context manager, and the search's progress callback.
-
-    On a terminal a spinner with the elapsed time, elsewhere a plain line now and then.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from rich.console import Console
 
@@ -37,6 +37,8 @@ from mipselect.validation import checked_integer, checked_positive, listed
 
 if TYPE_CHECKING:
     from mipselect.cli.inputs import ProblemSource
+
+Drawn = TypeVar("Drawn")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -284,22 +286,23 @@ class ReleasePlan:
             law = self.law(data, watch)
             law.prepare()
 
-        def draw(paying: privacy.Ledger | None) -> Result:
+        def draw(paying: privacy.Ledger | None) -> Any:
             spent = "no budget is spent"
             if paying is not None:
                 spent = "what was charged to the ledger stays charged"
             with about(self.title), watch, without_numbers(self.method, spent):
-                release = self.draw(law, data, paying)
-            total = release.guarantee
+                return self.draw(law, data, paying)
+
+        def entries(release: Any) -> dict[str, Any]:
+            return {**self.stating(release.guarantee), **self.entries(release)}
+
+        def show(console: Console, release: Any) -> None:
             words = "drawn {}, not private" if self.seeded else "released {}"
+            self._print(console, words.format(self.drawn_is), release.guarantee, asked, release)
 
-            def show(console: Console) -> None:
-                self._print(console, words.format(self.drawn_is), total, asked, release)
-
-            report = {**self.stating(total), **self.entries(release)}
-            return Result(report=report, show=show, warning=self.verdict(release))
-
-        charge_and_deliver(self.ledger, asked, draw, delivery)
+        release = charge_and_deliver(self.ledger, asked, draw, entries, show, delivery)
+        if verdict := self.verdict(release):
+            say(f"warning: {verdict}")
 
     def _print(
         self,
@@ -482,30 +485,14 @@ def warnings(
     return said
 
 
-@dataclass(frozen=True, kw_only=True)
-class Result:
-    """What was drawn: `report` is part of a JSON object, and `show` prints the same.
-
-    Attributes
-    ----------
-    report : mapping
-        With the key "private".
-    show : callable
-    warning : str
-        For standard error; "" for none.
-    """
-
-    report: Mapping[str, Any]
-    show: Callable[[Console], None]
-    warning: str = ""
-
-
 def charge_and_deliver(
     ledger: privacy.Ledger | None,
     asked: Mapping[str, Any],
-    draw: Callable[[privacy.Ledger | None], Result],
+    draw: Callable[[privacy.Ledger | None], Drawn],
+    entries: Callable[[Drawn], Mapping[str, Any]],
+    show: Callable[[Console, Drawn], None],
     delivery: output.Delivery,
-) -> None:
+) -> Drawn:
     """Draw, at the charge of a ledger, and deliver the answer with its place in the ledger.
 
     Parameters
@@ -515,6 +502,8 @@ def charge_and_deliver(
         What a report begins with, of which an entry of the ledger has what is `noted`.
     draw : callable
         Charges the ledger that it is given, then draws.
+    entries, show : callable
+        What was drawn as part of a JSON object, with the key "private"; and as text.
     delivery : Delivery
 
     Raises
@@ -525,17 +514,17 @@ def charge_and_deliver(
     let_signals_raise()
     paying = None if ledger is None else ledger.noting(noted(asked))
     try:
-        answer = draw(paying)
+        drawn = draw(paying)
         charged = None if ledger is None else ledger.receipt()
 
         def render(console: Console) -> None:
-            answer.show(console)
+            show(console, drawn)
             print_charged(console, charged)
 
+        told = entries(drawn)
         # Whoever knows the seed can repeat the draw: it is a function of the data.
-        sensitive = not answer.report["private"]
-        report = {**asked, "sensitive": sensitive, **answer.report, "ledger": charged}
-        delivery.deliver(report, render)
+        sensitive = not told["private"]
+        delivery.deliver({**asked, "sensitive": sensitive, **told, "ledger": charged}, render)
     except KeyboardInterrupt:
         if ledger is None:
             raise
@@ -543,8 +532,7 @@ def charge_and_deliver(
             "interrupted: nothing was released, but the ledger may have been charged; "
             f"'mipselect ledger show {ledger.path}' shows it"
         ) from None
-    if answer.warning:
-        say(f"warning: {answer.warning}")
+    return drawn
 
 
 NOTHING_REMEMBERS = (
