@@ -5,6 +5,7 @@ Docstrings give their shapes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,16 +20,23 @@ ScoreArray = NDArray[Any]
 """Scores as doubles, or as Python numbers where doubles would round them."""
 
 
-def checked_scales(values: float | ArrayLike, what: str, size: int) -> tuple[float, ...]:
-    """Return one `checked_scale` number for each of `size` columns; one number is for all."""
+def checked_scales(
+    values: float | ArrayLike,
+    what: str,
+    size: int,
+    each: str = "column",
+    *,
+    check: Callable[[float, str], float] = checked_scale,
+) -> tuple[float, ...]:
+    """Return one number > 0 for each of `size` columns or features; one number is for all."""
     listed_values = np.asarray(values, dtype=object)
     if listed_values.ndim == 0:
-        return (checked_scale(listed_values.item(), what),) * size
+        return (check(listed_values.item(), what),) * size
     if listed_values.shape != (size,):
         raise InvalidInput(
-            f"{what} must be one number, or {size}, one for each column; got {shown(values)}"
+            f"{what} must be one number, or {size}, one for each {each}; got {shown(values)}"
         )
-    return tuple(checked_scale(value, what) for value in listed_values.tolist())
+    return tuple(check(value, f"{what}[{k}]") for k, value in enumerate(listed_values.tolist()))
 
 
 def checked_indices(

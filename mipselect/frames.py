@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
@@ -29,6 +29,7 @@ MISSING = (
     "missing values (NaN) need a schema, whose public rules say what each counts as. No guarantee "
     "covers an imputer: what it learns depends on every row"
 )
+TEXTS = "a table with texts needs a schema; two classes may be given as 0 and 1"
 DATES = "dates and times are no numbers; leave them out, or turn them into numbers yourself"
 STORED_INDEX = re.compile(r"(Unnamed: \d+|__index_level_\d+__)?")
 """Names of the index of a data frame that was stored as a column without a name."""
@@ -124,7 +125,7 @@ def plain_array(values: ArrayLike, what: str) -> NDArray[Any]:
         if array.ndim == 0:
             hint = ", give X.toarray()" if hasattr(values, "toarray") else ""
             raise InvalidInput(f"{what} must be an array, got {type(values).__name__}{hint}")
-        _refuse(array, lambda v: isinstance(v, DATE_TYPES) or _is_na(v), None, what)
+        _refuse(array, None, what, kinds=(DATE, NA))
     return array
 
 
@@ -201,7 +202,7 @@ def _pandas_matrix(frame: Any, names: Names) -> FloatArray:
             raise InvalidInput(f"X: {_column(j, names)} is of type {dtype}; {DATES}")
         if dtype.kind not in "biuf":
             column = np.asarray(frame.iloc[:, j], dtype=object)[:, None]
-            _refuse(column, _is_no_number, names, "X", first_column=j)
+            _refuse(column, names, "X", first_column=j)
             if not isinstance(dtype, np.dtype):
                 raise InvalidInput(f"X: {_column(j, names)} is of type {dtype}; {ADVICE}")
     single = all(dtype == np.float32 for dtype in frame.dtypes)
@@ -228,69 +229,55 @@ def _labels(labels: Iterable[Any]) -> tuple[str, ...]:
 def _numbers(array: NDArray[Any], names: Names, what: str) -> FloatArray:
     """Convert to float32 or float64; text is no number."""
     if array.dtype.kind not in "biuf":
-        _refuse(array, _is_no_number, names, what)
+        _refuse(array, names, what)
     with np.errstate(over="ignore"):
         return array.astype(np.float32 if array.dtype == np.float32 else np.float64, copy=False)
 
 
 DATE_TYPES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
+DATE, NA = "a date or a time", "<NA>"
 
 
-def _is_na(value: Any) -> bool:
-    """Return whether a value, not a number, differs from itself or cannot tell, as pandas' NA."""
-    try:
-        return bool(value != value) and not isinstance(value, Real | Decimal)
-    except (TypeError, ValueError):
-        return True
+def _wrong(value: Any) -> tuple[str, str] | None:
+    """Name the kind of a value, which is sensitive and never quoted, and say what helps.
 
-
-def _is_no_number(value: Any) -> bool:
-    if not isinstance(value, Real | Decimal | np.bool_):
-        return True
-    try:
-        float(value)
-    except (OverflowError, ValueError):
-        return True
-    return False
-
-
-def _kind(value: Any) -> str:
-    """Name the kind of a wrong value; the value itself is sensitive, and never quoted."""
-    if value is None:
-        return "nothing"
+    None is right: a number.
+    """
     if isinstance(value, str):
-        return "text"
-    if isinstance(value, Real | Decimal):
-        return "no finite number"
-    if _is_na(value):
-        return "<NA>"
+        return "text", TEXTS
+    if value is None:
+        return "nothing", MISSING
+    try:
+        if isinstance(value, Real | Decimal | np.bool_):
+            float(value)
+            return None
+        if value != value:
+            return NA, MISSING
+    except OverflowError:
+        return "no finite number", ADVICE
+    except (TypeError, ValueError):  # pandas' NA cannot tell whether it is itself.
+        return NA, MISSING
     if isinstance(value, DATE_TYPES):
-        return "a date or a time"
-    return f"a value of type {type(value).__name__}"
+        return DATE, DATES
+    return f"a value of type {type(value).__name__}", ADVICE
 
 
 def _refuse(
     array: NDArray[Any],
-    wrong: Callable[[Any], bool],
     names: Names,
     what: str,
     *,
+    kinds: Collection[str] = (),
     first_column: int = 0,
 ) -> None:
-    """Raise `InvalidInput` for the first entry that is wrong."""
+    """Raise `InvalidInput` for the first entry that is wrong, of some kinds or of any."""
     for k, value in enumerate(array.flat):
-        if wrong(value):
+        wrong = _wrong(value)
+        if wrong is not None and (not kinds or wrong[0] in kinds):
             row, *rest = (int(i) for i in np.unravel_index(k, array.shape))
             at = _place((row, *(j + first_column for j in rest)), names)
-            why = f"; {DATES}" if isinstance(value, DATE_TYPES) else ""
-            if _kind(value) == "<NA>":
-                why = f"; {MISSING}"
-            if isinstance(value, str):
-                classes = "" if array.ndim > 1 else ", and two classes may be given as 0 and 1"
-                why = f"; a table with texts needs a schema{classes}"
-            raise InvalidInput(
-                f"{what} must hold real numbers only: {at} holds {_kind(value)}{why}"
-            )
+            kind, advice = wrong
+            raise InvalidInput(f"{what} must hold real numbers only: {at} holds {kind}; {advice}")
 
 
 def _require_finite(array: FloatArray, names: Names, what: str) -> None:

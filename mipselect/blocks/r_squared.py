@@ -348,6 +348,16 @@ def r_squared_counts(
     return counts[features.lexicographic()]
 
 
+def lexicographic_ranks(supports: IntArray, n_features: int) -> IntArray:
+    """Compute lexicographic ranks of sorted supports, shape (m,)."""
+    s = supports.shape[1]
+    later = np.zeros(len(supports), dtype=np.int64)
+    for i in range(s):
+        table = np.array([math.comb(n_features - 1 - j, s - i) for j in range(n_features)])
+        later += table[supports[:, i]]
+    return math.comb(n_features, s) - 1 - later
+
+
 def _batches(n: int, features: ListedFeatures, blocks: Blocks) -> Iterator[IntArray]:
     """Yield the row numbers of some blocks at a time, of all partitions together, shape (B, b)."""
     blocks.count(n)

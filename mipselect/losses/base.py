@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,9 +27,6 @@ class Loss(ABC):
 
     classes: Classes | None = None
     """Public names of two classes, of a loss that knows them without looking at y."""
-
-    enough: ClassVar[str | None] = None
-    """The y_bound in words beyond which no oscillation grows, U = |u| at most; None if all do."""
 
     @property
     @abstractmethod
@@ -82,6 +78,38 @@ def degree_of(loss: Loss) -> int:
             f"the {loss.name} loss takes none"
         )
     return loss.degree
+
+
+def scaled_rows(
+    X: FloatArray, y: FloatArray, weights: FloatArray, degree: int
+) -> tuple[FloatArray, FloatArray]:
+    """Multiply rows by the c of c^k = w: a loss with ℓ(cy, cu) = c^k ℓ(y, u) counts w times then.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, C)
+        With the column of ones of an intercept, if there is one.
+    y : ndarray of shape (n,)
+    weights : ndarray of shape (n,)
+        w, in [0, 1].
+    degree : int
+        k, 1 or 2.
+
+    Notes
+    -----
+    They are rows within the bounds, so whatever is proven of rows holds of these
+    (docs/mathematics/weights.md, (1)). No entry becomes larger: a product with a c of at most 1 is
+    not rounded beyond the entry.
+    """
+    # Of the type of X, so that both are multiplied by the same number.
+    factors = (np.sqrt(weights) if degree == 2 else weights).astype(X.dtype)
+    return X * factors[:, None], y * factors
+
+
+def leave_out(rows: FloatArray, y: FloatArray) -> None:
+    """Let the loss of rows without a class, y = 0, be the same whatever is chosen, in place."""
+    without_class = y == 0.0
+    y[without_class], rows[without_class] = -1.0, 0.0
 
 
 def word_and_number(name: str) -> tuple[str, float | None]:

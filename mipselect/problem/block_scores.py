@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,6 +24,7 @@ from mipselect.blocks.r_squared import (
     ListedFeatures,
     Tick,
     cores,
+    lexicographic_ranks,
     r_squared_counts,
     r_squared_seconds,
     require_listable,
@@ -230,7 +230,7 @@ class BlockScores(OfProblem):
 
     def values(self, supports: IntArray) -> FloatArray:
         """Compute -F of sorted supports, shape (m, s), small where a support is good. Sensitive."""
-        return -self.all_scores[_lexicographic_ranks(supports, self.n_features)]
+        return -self.all_scores[lexicographic_ranks(supports, self.n_features)]
 
     @property
     def prepared(self) -> BlockScores:
@@ -247,16 +247,6 @@ class BlockScores(OfProblem):
         """
         self.problem.with_support_size(support_size)
         return self
-
-
-def _lexicographic_ranks(supports: IntArray, n_features: int) -> IntArray:
-    """Compute lexicographic ranks of sorted supports, shape (m,)."""
-    s = supports.shape[1]
-    later = np.zeros(len(supports), dtype=np.int64)
-    for i in range(s):
-        table = np.array([math.comb(n_features - 1 - j, s - i) for j in range(n_features)])
-        later += table[supports[:, i]]
-    return math.comb(n_features, s) - 1 - later
 
 
 UNKNOWN_ROWS = 10_000

@@ -15,7 +15,7 @@ from mipselect.blocks.grid import rounded
 from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_matrix, refuse_another_order
 from mipselect.losses import Loss, PreparedLoss, SquaredLoss
-from mipselect.losses.base import degree_of
+from mipselect.losses.base import degree_of, scaled_rows
 from mipselect.problem.layout import Layout
 from mipselect.problem.problem import Problem
 from mipselect.restricted.gram import FULL_GRAM_BYTES, KnownGram
@@ -62,38 +62,6 @@ def problem_with_rows(
     matrix, names = numeric_matrix(X, feature_names)
     problem = Problem.of_columns(matrix.shape[1], names, **question)
     return problem, Rows(problem.layout.ordered(matrix), y)
-
-
-def scaled_rows(
-    X: FloatArray, y: FloatArray, weights: FloatArray, degree: int
-) -> tuple[FloatArray, FloatArray]:
-    """Multiply rows by the c of c^k = w: a loss with ℓ(cy, cu) = c^k ℓ(y, u) counts w times then.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, C)
-        With the column of ones of an intercept, if there is one.
-    y : ndarray of shape (n,)
-    weights : ndarray of shape (n,)
-        w, in [0, 1].
-    degree : int
-        k, 1 or 2.
-
-    Notes
-    -----
-    They are rows within the bounds, so whatever is proven of rows holds of these
-    (docs/mathematics/weights.md, (1)). No entry becomes larger: a product with a c of at most 1 is
-    not rounded beyond the entry.
-    """
-    # Of the type of X, so that both are multiplied by the same number.
-    factors = (np.sqrt(weights) if degree == 2 else weights).astype(X.dtype)
-    return X * factors[:, None], y * factors
-
-
-def leave_out(rows: FloatArray, y: FloatArray) -> None:
-    """Let the loss of rows without a class, y = 0, be the same whatever is chosen, in place."""
-    without_class = y == 0.0
-    y[without_class], rows[without_class] = -1.0, 0.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,8 @@ from mipselect.blocks.scores import BLOCKS, LOSS, SCORES, require_together
 from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_target, plain_array
 from mipselect.losses import CertifiedLoss, Loss, PreparedLoss, RestrictedFit
-from mipselect.problem.data import ClippedRows, ExactSums, Rows, leave_out, problem_with_rows
+from mipselect.losses.base import leave_out
+from mipselect.problem.data import ClippedRows, ExactSums, Rows, problem_with_rows
 from mipselect.problem.layout import Always, Groups, Layout
 from mipselect.problem.problem import OfProblem, Problem
 from mipselect.restricted.grouping import on_features

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Integral
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from mipselect.arrays import FloatArray, IntArray
+from mipselect.arrays import FloatArray, IntArray, checked_scales
 from mipselect.errors import InvalidInput
-from mipselect.restricted.features import Features
+from mipselect.restricted.features import Features, shortened, single_below
 from mipselect.validation import (
     checked_feature_names,
     checked_flag,
@@ -30,9 +30,6 @@ Column = int | str
 Columns = Column | Sequence[Column]
 Groups = Iterable[Columns] | Mapping[str, Columns] | None
 Always = Iterable[Columns] | Column | None
-
-SHRINK = 1.0 - 2.0**-21
-"""Factor of shortened rows: more than their entries can grow when they become float32."""
 
 LONGEST_JOINED = 60
 """Characters of a name that is made of the names of a feature's columns."""
@@ -150,37 +147,6 @@ class Layout:
         return arranged[:, np.argsort(self.order)]
 
 
-def shortened(block: FloatArray, bound: float, *, out: FloatArray) -> None:
-    """Write rows of `block`, shape (n, w), no longer than `bound` to `out`."""
-    limit = single_below(bound)
-    if block.shape[1] == 1:
-        np.clip(block, -limit, limit, out=out)
-        return
-    largest = np.abs(block).max(axis=1)
-    scale = np.where(largest > 0.0, largest, 1.0).astype(np.float64)
-    length = scale * _lengths(block / scale[:, None])
-    long = np.flatnonzero(length > limit)
-    out[...] = block
-    if len(long):
-        unit = block[long] / scale[long, None]
-        unit /= _lengths(unit)[:, None]
-        out[long] = (unit * (SHRINK * limit)).astype(np.float32)
-
-
-def _lengths(rows: FloatArray) -> FloatArray:
-    """Compute Euclidean lengths, added up in the order of the columns for any storage of rows."""
-    squares = np.zeros(len(rows))
-    for column in rows.T:
-        squares += column * column
-    return np.sqrt(squares)
-
-
-def single_below(bound: float) -> float:
-    """Return the largest number of float32 that is not above `bound`."""
-    single = np.float32(bound)
-    return float(np.nextafter(single, np.float32(0.0)) if float(single) > bound else single)
-
-
 def laid_out(
     n_columns: int,
     column_names: Sequence[str] | None,
@@ -234,7 +200,10 @@ def laid_out(
         feature_names = checked_names(list(groups))
     else:
         feature_names = tuple(_joined([names[j] for j in group]) for group in chosen)
-    limits = None if x_bound is None else _bounds(x_bound, chosen)
+    limits = None
+    if x_bound is not None:
+        each = checked_scales(x_bound, "x_bound", len(chosen), "feature", check=checked_positive)
+        limits = np.array(each)
     return Layout(
         chosen,
         constant,
@@ -274,16 +243,3 @@ def _joined(names: Sequence[str]) -> str:
     if len(names) == 1 or len(whole) <= LONGEST_JOINED:
         return whole
     return f"{names[0][:LONGEST_JOINED]}+{len(names) - 1} more"
-
-
-def _bounds(x_bound: float | Sequence[float], groups: Sequence[tuple[int, ...]]) -> FloatArray:
-    """Return one bound for every feature, shape (p,)."""
-    if np.ndim(x_bound) == 0:
-        return np.full(len(groups), checked_positive(cast(float, x_bound), "x_bound"))
-    each = cast(Sequence[float], x_bound)
-    given = [checked_positive(bound, f"x_bound[{k}]") for k, bound in enumerate(each)]
-    if len(given) == len(groups):
-        return np.array(given)
-    raise InvalidInput(
-        f"x_bound must be a number, or one per feature, {len(groups)}; got {len(given)}"
-    )

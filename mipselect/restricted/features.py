@@ -1,4 +1,4 @@
-"""Columns of a matrix that make each feature.
+"""Columns of a matrix that make each feature, and rows that are no longer than its bound.
 
 The columns of a feature are neighbours: those of feature 0 come first, then those of feature 1
 and so on, then the columns that are always in. Where features differ in width, a last column of
@@ -16,6 +16,10 @@ from mipselect.arrays import FloatArray, IntArray
 
 FEW_COLUMNS = 10
 """Up to here a restricted problem takes about the same time."""
+
+
+SHRINK = 1.0 - 2.0**-21
+"""Factor of shortened rows: more than their entries can grow when they become float32."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,3 +156,34 @@ class Features:
 def plain_features(p: int) -> Features:
     """Make features of one column each, with none that is always in."""
     return Features(np.ones(p, dtype=np.intp))
+
+
+def shortened(block: FloatArray, bound: float, *, out: FloatArray) -> None:
+    """Write rows of `block`, shape (n, w), no longer than `bound` to `out`."""
+    limit = single_below(bound)
+    if block.shape[1] == 1:
+        np.clip(block, -limit, limit, out=out)
+        return
+    largest = np.abs(block).max(axis=1)
+    scale = np.where(largest > 0.0, largest, 1.0).astype(np.float64)
+    length = scale * _lengths(block / scale[:, None])
+    long = np.flatnonzero(length > limit)
+    out[...] = block
+    if len(long):
+        unit = block[long] / scale[long, None]
+        unit /= _lengths(unit)[:, None]
+        out[long] = (unit * (SHRINK * limit)).astype(np.float32)
+
+
+def _lengths(rows: FloatArray) -> FloatArray:
+    """Compute Euclidean lengths, added up in the order of the columns for any storage of rows."""
+    squares = np.zeros(len(rows))
+    for column in rows.T:
+        squares += column * column
+    return np.sqrt(squares)
+
+
+def single_below(bound: float) -> float:
+    """Return the largest number of float32 that is not above `bound`."""
+    single = np.float32(bound)
+    return float(np.nextafter(single, np.float32(0.0)) if float(single) > bound else single)

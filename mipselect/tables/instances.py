@@ -22,9 +22,9 @@ from mipselect.blocks.r_squared import cores
 from mipselect.blocks.scores import R2
 from mipselect.errors import InvalidInput
 from mipselect.losses import Loss, SquaredLoss, checked_loss
-from mipselect.losses.base import wants_classes
+from mipselect.losses.base import leave_out, wants_classes
 from mipselect.problem.block_scores import BlockOptions, BlockScores, listed_features
-from mipselect.problem.data import ClippedRows, ExactSums, leave_out
+from mipselect.problem.data import ClippedRows, ExactSums
 from mipselect.problem.instance import Instance
 from mipselect.problem.layout import Always, Groups, Layout, laid_out
 from mipselect.problem.problem import Problem
