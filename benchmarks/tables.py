@@ -23,10 +23,10 @@ from sklearn.datasets import load_diabetes
 
 from benchmarks.declared import Record, benchmark
 from mipselect import Instance
+from mipselect.blocks.scores import BlockOptions
 from mipselect.mechanisms import AdaptivePeeling
 from mipselect.mechanisms.supports.permute_and_flip import FlippedWeights
 from mipselect.privacy.randomness import IntegerWeights
-from mipselect.problem.block_scores import BlockOptions
 from mipselect.problem.data import Rows
 from mipselect.selectors import KendallSelector, SISSelector
 from mipselect.tables import TableSchema

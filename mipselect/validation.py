@@ -88,20 +88,6 @@ def plural(count: int, one: str) -> str:
     return f"{count:,} {one if count == 1 else one + 's'}"
 
 
-def sizes_in_words(sizes: Sequence[int]) -> str:
-    """Write rising sizes as the command line takes them: 1-8, or 1-3,5."""
-    parts: list[str] = []
-    first = previous = sizes[0]
-    for size in [*sizes[1:], None]:
-        if size is not None and size == previous + 1:
-            previous = size
-            continue
-        parts.append(str(first) if first == previous else f"{first}-{previous}")
-        if size is not None:
-            first = previous = size
-    return ",".join(parts)
-
-
 def did_you_mean(name: object, known: Iterable[str]) -> str:
     """Write a hint for the end of a message: the known name nearest to a wrong one, or "".
 

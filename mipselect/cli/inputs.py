@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mipselect.blocks.scores import LOSS
+from mipselect.blocks.scores import LOSS, BlockOptions
 from mipselect.cli import table_options
 from mipselect.cli.declared import given, names_of, refuse
 from mipselect.cli.options import option_named, stated
@@ -17,7 +17,7 @@ from mipselect.cli.releasing import ReleasePlan
 from mipselect.cli.select import SelectArguments
 from mipselect.errors import InvalidInput, about
 from mipselect.losses import checked_loss
-from mipselect.problem.block_scores import BlockOptions
+from mipselect.problem import block_scores
 from mipselect.problem.data import Rows
 from mipselect.problem.descriptions import Expected, expected, files_of
 from mipselect.problem.instance import Instance
@@ -198,7 +198,7 @@ def _numbers(
     def problem() -> tuple[Problem, int | None]:
         found = of_columns(header(*asked))
         with about(str(path)):
-            return (found if blocks is None else blocks.scored(found)), None
+            return (found if blocks is None else block_scores.scored(blocks, found)), None
 
     def data() -> StoredData:
         X, y, names = read_table(*asked)
@@ -207,7 +207,7 @@ def _numbers(
         if blocks is None:
             return StoredData(path, found, rows)
         with about(str(path)):
-            made = blocks.of_rows(found, rows)
+            made = block_scores.scored_rows(blocks, found, rows)
         return StoredData(path, made.problem, made)
 
     return ProblemSource(problem, data, table.files)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,6 +28,9 @@ class Loss(ABC):
 
     classes: Classes | None = None
     """Public names of two classes, of a loss that knows them without looking at y."""
+
+    enough: ClassVar[str | None] = None
+    """The y_bound in words beyond which no oscillation grows, U = |u| at most; None if all do."""
 
     @property
     @abstractmethod

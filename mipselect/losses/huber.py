@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -28,6 +29,7 @@ class HuberLoss(BoxDualLoss):
     """
 
     threshold: float = 1.35
+    enough: ClassVar[str] = "U + κ"
 
     def __post_init__(self) -> None:
         threshold = checked_scale(self.threshold, "the threshold κ of the Huber loss")

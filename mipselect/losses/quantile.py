@@ -30,6 +30,7 @@ class QuantileLoss(BoxDualLoss):
 
     level: float = 0.5
     degree: ClassVar[int] = 1
+    enough: ClassVar[str] = "U"
 
     def __post_init__(self) -> None:
         level = checked_number(

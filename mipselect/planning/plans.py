@@ -20,13 +20,14 @@ from sklearn.metrics import r2_score, roc_auc_score
 from mipselect import regression
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.blocks.partitions import MOST_DEFAULT_SECONDS
+from mipselect.blocks.scores import BlockOptions
 from mipselect.errors import NotCertified
 from mipselect.mechanisms.base import Mechanism
 from mipselect.mechanisms.supports.exact import ExactDraws
 from mipselect.mechanisms.supports.permute_and_flip import PermuteAndFlip
 from mipselect.planning.simulation import MOST_TABLES, Question, Simulation, numbers_in_time
 from mipselect.planning.study import Found, ModelForecast, StudyPlan
-from mipselect.problem.block_scores import BlockOptions, BlockScores
+from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.quality import Quality
 from mipselect.regression.plan import SHARE_OF_BLOCKS

@@ -17,9 +17,9 @@ from scipy.special import ndtr, ndtri
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.blocks.partitions import SEED_BITS
 from mipselect.blocks.r_squared import r_squared_seconds
-from mipselect.blocks.scores import BLOCKS, R2
+from mipselect.blocks.scores import BLOCKS, R2, BlockOptions
 from mipselect.errors import InvalidInput
-from mipselect.problem.block_scores import BlockOptions, listed_features
+from mipselect.problem.block_scores import listed_features, scored
 from mipselect.search.progress import Deadline
 from mipselect.tables import PublicMap, TableSchema
 from mipselect.tables.encoders import Encoder, Indicators, Ranked, Scaled, Unscaled
@@ -157,14 +157,14 @@ class Question:
         """
         score = None if self.schema.weight is None else BLOCKS
         problem = problem_without_ranges(self.table, self.support_size)
-        scored = BlockOptions(score=score, epsilon=epsilon).scored(problem, self.rows)
-        blocks = scored.blocks
+        of_blocks = scored(BlockOptions(score=score, epsilon=epsilon), problem, self.rows)
+        blocks = of_blocks.blocks
         assert blocks is not None
-        if scored.score == R2:
+        if of_blocks.score == R2:
             seconds = r_squared_seconds(self.rows, 1, listed_features(problem, blocks.rows))
             in_time = max(1, int(SECONDS_OF_PARTITIONS / seconds))
             blocks = replace(blocks, partitions=min(blocks.partitions, in_time))
-        return BlockOptions(score=scored.score, **blocks.public())
+        return BlockOptions(score=of_blocks.score, **blocks.public())
 
 
 def stored_field(encoder: Encoder) -> dict[str, Any]:

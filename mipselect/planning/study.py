@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from mipselect.blocks.scores import BlockOptions
 from mipselect.documents.pictures import SUFFIXES, Picture, Series, drawn, require_matplotlib
 from mipselect.planning.simulation import Question
-from mipselect.problem.block_scores import BlockOptions
 from mipselect.quality.measures import LEVEL
 from mipselect.regression.plan import SHARE_OF_BLOCKS
 from mipselect.tables.encoders import Scaled, Unscaled

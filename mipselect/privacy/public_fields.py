@@ -8,8 +8,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from mipselect.validation import sizes_in_words
-
 PUBLIC_FIELDS: Mapping[str, str] = {
     "n": "rows",
     "p": "columns",
@@ -54,7 +52,7 @@ def public_settings(report: Mapping[str, Any], *, hides_n: bool) -> dict[str, An
     hidden = OF_THE_ROWS if hides_n else ()
     known = {name: report.get(name) for name in PUBLIC_FIELDS if name not in hidden}
     if (sizes := report.get("sizes")) is not None:
-        known["sizes"] = sizes_in_words(sizes)
+        known["sizes"] = ",".join(map(str, sizes))
     if (solver := report.get("solver")) is not None:
         known["solver"] = f"{solver['name']} {solver['version']}"
     return {name: value for name, value in known.items() if value is not None}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.blocks import r_squared
 from mipselect.blocks.normalised import ColumnsOfFeatures
 from mipselect.blocks.partitions import (
     MOST_DEFAULT_SECONDS,
@@ -18,21 +19,7 @@ from mipselect.blocks.partitions import (
     default_block_rows,
     default_rows_of_least_squares,
 )
-from mipselect.blocks.r_squared import (
-    MOST_SUPPORTS,
-    UNITS,
-    ListedFeatures,
-    Tick,
-    cores,
-    lexicographic_ranks,
-    r_squared_counts,
-    r_squared_seconds,
-    require_listable,
-    require_rows,
-    settled_blocks,
-    unwatched,
-)
-from mipselect.blocks.scores import BLOCKS, R2, require_together
+from mipselect.blocks.scores import BLOCKS, R2, BlockOptions
 from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_target
 from mipselect.parameters import completed_by
@@ -40,7 +27,7 @@ from mipselect.problem.data import Rows, problem_with_rows
 from mipselect.problem.instance import Instance
 from mipselect.problem.layout import Always, Groups
 from mipselect.problem.problem import OfProblem, Problem
-from mipselect.validation import checked_choice, checked_epsilon, set_fields
+from mipselect.validation import set_fields
 
 UNWEIGHTED_R2 = (
     "score 'block-r2' counts every row the same, and the schema has a survey weight: score "
@@ -48,7 +35,7 @@ UNWEIGHTED_R2 = (
 )
 
 
-def listed_features(problem: Problem, block_rows: int) -> ListedFeatures:
+def listed_features(problem: Problem, block_rows: int) -> r_squared.ListedFeatures:
     """Return the features of a problem with the columns of each, in blocks of so many rows.
 
     Columns stand in the order of the layout, and the target is the last.
@@ -61,7 +48,7 @@ def listed_features(problem: Problem, block_rows: int) -> ListedFeatures:
         ends = np.cumsum([0, *widths, 1]).tolist()
         parts = tuple(tuple(range(a, b)) for a, b in pairwise(ends))
         columns = ColumnsOfFeatures(parts, np.zeros(ends[-1], dtype=np.bool_))
-    return ListedFeatures(columns, problem.n_features, problem.support_size, block_rows)
+    return r_squared.ListedFeatures(columns, problem.n_features, problem.support_size, block_rows)
 
 
 @completed_by(Instance.from_blocks)
@@ -149,7 +136,7 @@ class BlockScores(OfProblem):
             partition_seed=partition_seed,
             epsilon=epsilon,
         )
-        set_fields(self, **vars(self.of_rows(options.of_r_squared(problem, rows.n), rows)))
+        set_fields(self, **vars(self.of_rows(of_r_squared(options, problem, rows.n), rows)))
 
     @classmethod
     def of_rows(cls, problem: Problem, rows: Rows) -> BlockScores:
@@ -171,7 +158,7 @@ class BlockScores(OfProblem):
         set_fields(new, problem=problem, n=len(rows), _features=features, _rows=rows)
         return new
 
-    _features: ListedFeatures
+    _features: r_squared.ListedFeatures
     _rows: FloatArray
 
     def __repr__(self) -> str:
@@ -193,9 +180,9 @@ class BlockScores(OfProblem):
     @cached_property
     def counts(self) -> IntArray:
         """2²⁰ T F(S) of every support in lexicographic order, int64 of shape (N,). Sensitive."""
-        return self._counted(unwatched)
+        return self._counted(r_squared.unwatched)
 
-    def score(self, tick: Tick) -> None:
+    def score(self, tick: r_squared.Tick) -> None:
         """Compute `counts`, unless they are known.
 
         Parameters
@@ -206,15 +193,17 @@ class BlockScores(OfProblem):
         if "counts" not in vars(self):
             vars(self)["counts"] = self._counted(tick)
 
-    def _counted(self, tick: Tick) -> IntArray:
-        counts = r_squared_counts(self._rows, self._features, self._blocks, cores(), tick)
+    def _counted(self, tick: r_squared.Tick) -> IntArray:
+        counts = r_squared.r_squared_counts(
+            self._rows, self._features, self._blocks, r_squared.cores(), tick
+        )
         counts.flags.writeable = False
         return counts
 
     @cached_property
     def all_scores(self) -> FloatArray:
         """F(S) of every support in lexicographic order, shape (N,). Sensitive."""
-        scores: FloatArray = self.counts / float(UNITS * self._blocks.partitions)
+        scores: FloatArray = self.counts / float(r_squared.UNITS * self._blocks.partitions)
         scores.flags.writeable = False
         return scores
 
@@ -230,7 +219,7 @@ class BlockScores(OfProblem):
 
     def values(self, supports: IntArray) -> FloatArray:
         """Compute -F of sorted supports, shape (m, s), small where a support is good. Sensitive."""
-        return -self.all_scores[lexicographic_ranks(supports, self.n_features)]
+        return -self.all_scores[r_squared.lexicographic_ranks(supports, self.n_features)]
 
     @property
     def prepared(self) -> BlockScores:
@@ -253,118 +242,71 @@ UNKNOWN_ROWS = 10_000
 """n by which the default is chosen where it is not known before a row is read."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class BlockOptions:
-    """Public options of a score from blocks of rows; those that are None are chosen by rules.
+def chosen(options: BlockOptions, problem: Problem, n: int | None) -> str:
+    """Return "blocks" or "block-r2": what was asked for, or the default.
 
-    Attributes
+    Block R² is the default where all supports can be listed within a minute by a public
+    estimate. A bound, a ridge, b ≤ s + 2 or a survey weight ask for least squares.
+
+    Parameters
     ----------
-    block_rows : int, optional
-        b; of block R² else `default_block_rows`.
-    partitions : int, optional
-        T; of block R² else `default_partitions`.
-    partition_seed : int, optional
-        Else from the operating system.
-    epsilon : float
-        ε for which b is chosen.
-    score : {"blocks", "block-r2"}, optional
-        Least squares on blocks, or block R². Default: block R² where supports are few, see
-        `chosen`.
-    coef_bound, ridge : float, optional
-        r and λ of least squares.
-    lists : bool
-        True if what draws can list all supports, and draws one size.
-    order_seed : int, optional
-        From which the order of people is drawn, where nothing is to be private; default: from the
-        operating system.
+    problem : Problem
+        Its columns, those always in and s count; bounds and loss do not.
+    n : int or None
+        Rows; None where they are not known yet.
+    """
+    if problem.weight_bound is not None and options.score == R2:
+        raise InvalidInput(UNWEIGHTED_R2)
+    if options.score is not None:
+        return options.score
+    stated = (problem.weight_bound, options.coef_bound, options.ridge) != (None, None, None)
+    short = options.block_rows is not None and options.block_rows <= problem.support_size + 2
+    if stated or short or not options.lists or problem.number_of_supports > r_squared.MOST_SUPPORTS:
+        return BLOCKS
+    rows = UNKNOWN_ROWS if n is None else n
+    b = options.block_rows or default_block_rows(rows, options.epsilon, problem.support_size)
+    if rows < b:
+        return BLOCKS
+    seconds = r_squared.r_squared_seconds(
+        rows, options.partitions or 1, listed_features(problem, b)
+    )
+    return R2 if seconds <= MOST_DEFAULT_SECONDS else BLOCKS
+
+
+def scored(options: BlockOptions, problem: Problem, n: int | None = None) -> Problem:
+    """Return the problem with the score that is chosen; see `of_r_squared` for n."""
+    if chosen(options, problem, n) == R2:
+        return of_r_squared(options, problem, n)
+    classes = problem.units is not None and problem.units.target.classes is not None
+    b = options.block_rows or default_rows_of_least_squares(classes=classes)
+    blocks = Blocks.of(b, options.partitions, options.partition_seed)
+    return problem.in_blocks(blocks, options.coef_bound, options.ridge)
+
+
+def of_r_squared(options: BlockOptions, problem: Problem, n: int | None) -> Problem:
+    """Return the problem of block R², with its blocks where n is known.
 
     Raises
     ------
     InvalidInput
+        For too many supports, or blocks of too few rows.
     """
+    s, blocks = problem.support_size, None
+    r_squared.require_listable(problem.n_features, s)
+    if options.block_rows is not None:
+        r_squared.require_rows(options.blocks, s)
+    if n is not None:
+        b = options.block_rows or default_block_rows(n, options.epsilon, s)
+        features = listed_features(problem, b)
+        blocks = r_squared.settled_blocks(n, features, options.partitions, options.partition_seed)
+    return replace(problem.needing(()), score=R2, blocks=blocks)
 
-    block_rows: int | None = None
-    partitions: int | None = None
-    partition_seed: int | None = None
-    epsilon: float = 1.0
-    score: str | None = None
-    coef_bound: float | None = None
-    ridge: float | None = None
-    lists: bool = True
-    order_seed: int | None = None
 
-    def __post_init__(self) -> None:
-        set_fields(self, epsilon=checked_epsilon(self.epsilon))
-        _ = self.blocks
-        if self.score is not None:
-            checked_choice(self.score, "score", (BLOCKS, R2))
-            require_together(self.score, vars(self), lists=self.lists)
+def scored_rows(options: BlockOptions, problem: Problem, rows: Rows) -> Instance | BlockScores:
+    """Return what is drawn from, of rows whose columns stand as in the layout of a problem.
 
-    @property
-    def blocks(self) -> Blocks:
-        """Blocks of what is given; the rest is as by default."""
-        return Blocks.of(self.block_rows, self.partitions, self.partition_seed)
-
-    def chosen(self, problem: Problem, n: int | None) -> str:
-        """Return "blocks" or "block-r2": what was asked for, or the default.
-
-        Block R² is the default where all supports can be listed within a minute by a public
-        estimate. A bound, a ridge, b ≤ s + 2 or a survey weight ask for least squares.
-
-        Parameters
-        ----------
-        problem : Problem
-            Its columns, those always in and s count; bounds and loss do not.
-        n : int or None
-            Rows; None where they are not known yet.
-        """
-        if problem.weight_bound is not None and self.score == R2:
-            raise InvalidInput(UNWEIGHTED_R2)
-        if self.score is not None:
-            return self.score
-        stated = (problem.weight_bound, self.coef_bound, self.ridge) != (None, None, None)
-        short = self.block_rows is not None and self.block_rows <= problem.support_size + 2
-        if stated or short or not self.lists or problem.number_of_supports > MOST_SUPPORTS:
-            return BLOCKS
-        rows = UNKNOWN_ROWS if n is None else n
-        b = self.block_rows or default_block_rows(rows, self.epsilon, problem.support_size)
-        if rows < b:
-            return BLOCKS
-        seconds = r_squared_seconds(rows, self.partitions or 1, listed_features(problem, b))
-        return R2 if seconds <= MOST_DEFAULT_SECONDS else BLOCKS
-
-    def scored(self, problem: Problem, n: int | None = None) -> Problem:
-        """Return the problem with the score that is chosen; see `of_r_squared` for n."""
-        if self.chosen(problem, n) == R2:
-            return self.of_r_squared(problem, n)
-        classes = problem.units is not None and problem.units.target.classes is not None
-        b = self.block_rows or default_rows_of_least_squares(classes=classes)
-        blocks = Blocks.of(b, self.partitions, self.partition_seed)
-        return problem.in_blocks(blocks, self.coef_bound, self.ridge)
-
-    def of_r_squared(self, problem: Problem, n: int | None) -> Problem:
-        """Return the problem of block R², with its blocks where n is known.
-
-        Raises
-        ------
-        InvalidInput
-            For too many supports, or blocks of too few rows.
-        """
-        s, blocks = problem.support_size, None
-        require_listable(problem.n_features, s)
-        if self.block_rows is not None:
-            require_rows(self.blocks, s)
-        if n is not None:
-            b = self.block_rows or default_block_rows(n, self.epsilon, s)
-            features = listed_features(problem, b)
-            blocks = settled_blocks(n, features, self.partitions, self.partition_seed)
-        return replace(problem.needing(()), score=R2, blocks=blocks)
-
-    def of_rows(self, problem: Problem, rows: Rows) -> Instance | BlockScores:
-        """Return what is drawn from, of rows whose columns stand as in the layout of a problem.
-
-        The problem has neither a loss nor bounds.
-        """
-        scored = self.scored(problem, rows.n)
-        made = BlockScores if scored.score == R2 else Instance
-        return made.of_rows(scored, rows)
+    The problem has neither a loss nor bounds.
+    """
+    asked = scored(options, problem, rows.n)
+    made = BlockScores if asked.score == R2 else Instance
+    return made.of_rows(asked, rows)

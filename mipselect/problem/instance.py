@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray
 from mipselect.blocks.partitions import Blocks
-from mipselect.blocks.scores import BLOCKS, LOSS, SCORES, require_together
+from mipselect.blocks.scores import BLOCKS, LOSS, SCORES, BlockOptions, require_together
 from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_target, plain_array
 from mipselect.losses import CertifiedLoss, Loss, PreparedLoss, RestrictedFit
@@ -270,7 +270,6 @@ class Instance(OfProblem):
         docs/tables.md; docs/mathematics/weights.md; "Differentially Private High-dimensional
         Variable Selection via Integer Programming", section 4, for the sensitivity.
         """
-        from mipselect.problem.block_scores import BlockOptions
         from mipselect.tables.instances import ScoredTable
         from mipselect.tables.public_map import TableQuestion
 

@@ -101,7 +101,15 @@ class Problem:
         if self.coef_bound is not None:
             checked["coef_bound"] = in_range(self.coef_bound, "coef_bound")
         if self.y_bound is not None:
-            checked["y_bound"] = in_range(self.y_bound, "y_bound")
+            try:
+                checked["y_bound"] = in_range(self.y_bound, "y_bound")
+            except InvalidInput as error:
+                if self.loss is None or self.loss.enough is None:
+                    raise
+                raise InvalidInput(
+                    f"{error}; with {self.loss.name} y_bound = {self.loss.enough} is as much as is "
+                    "of use, where U = x_bound · coef_bound · √support_size"
+                ) from None
         if self.ridge is not None:
             checked["ridge"] = checked_ridge(self.ridge)
         if self.weight_bound is not None:

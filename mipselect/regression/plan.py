@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from mipselect.blocks.scores import LOSS
+from mipselect.blocks.scores import LOSS, BlockOptions
 from mipselect.errors import InvalidInput, RelationMismatch
 from mipselect.losses.classes import Classes
 from mipselect.mechanisms.base import Mechanism, Support
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee, compose
 from mipselect.privacy.ledger import Ledger, paid
-from mipselect.problem.block_scores import BlockOptions, BlockScores
+from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.data import ClippedRows
 from mipselect.problem.instance import Instance
 from mipselect.problem.layout import Layout

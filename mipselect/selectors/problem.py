@@ -15,8 +15,8 @@ from typing import Any, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mipselect.blocks import scores
 from mipselect.blocks.partitions import MOST_PARTITIONS, MOST_ROWS_OF_A_BLOCK, SEED_BITS
-from mipselect.blocks.scores import BLOCKS, LOSS, R2, SCALES, SCORES, require_together
 from mipselect.errors import InvalidInput
 from mipselect.estimators import feature_bounds, target_bound
 from mipselect.losses import Loss, checked_loss
@@ -27,7 +27,7 @@ from mipselect.parameters import estimator, parameter, parameters_of
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import RELATIONS, Guarantee
 from mipselect.privacy.randomness import Rng, generator
-from mipselect.problem.block_scores import BlockOptions, BlockScores
+from mipselect.problem.block_scores import BlockScores, scored, scored_rows
 from mipselect.problem.data import Rows
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
@@ -76,7 +76,7 @@ class ProblemSelector(PrivateSelector):
         "bound, an intercept or another loss than the squared one is given, else R² where "
         "it takes less than a minute, else least squares.",
         default=None,
-        check=lambda value, name: checked_choice(value, name, SCORES),
+        check=lambda value, name: checked_choice(value, name, scores.SCORES),
     )
     block_rows: int | None = parameter(
         "int, optional",
@@ -133,7 +133,7 @@ class ProblemSelector(PrivateSelector):
             return score
         given = [getattr(self, name) for name in BOUNDS]
         stated = any(value is not None for value in given) or self.intercept
-        return LOSS if stated or self.loss != "squared" else None
+        return scores.LOSS if stated or self.loss != "squared" else None
 
     @property
     def lists(self) -> bool:
@@ -145,7 +145,7 @@ class ProblemSelector(PrivateSelector):
         super().check(named)
         score = self.asked_score
         if score is not None:
-            require_together(score, self.get_params(), lists=self.lists, named=named)
+            scores.require_together(score, self.get_params(), lists=self.lists, named=named)
         return self
 
     @property
@@ -154,7 +154,7 @@ class ProblemSelector(PrivateSelector):
 
         Without a `score` they are those of a loss; what is drawn from blocks states its own.
         """
-        known = vars(self)["score"] not in (BLOCKS, R2)
+        known = vars(self)["score"] not in (scores.BLOCKS, scores.R2)
         return tuple(RELATIONS) if known else ("replace-one",)
 
     def stated(self, problem: Problem) -> dict[str, Guarantee]:
@@ -182,12 +182,12 @@ class ProblemSelector(PrivateSelector):
         """See `on`; `BlockScores` come to those that list supports only."""
 
     def _mechanism(self, X: Any, y: Any, source: random.Random) -> SupportMechanism:
-        if self.asked_score == LOSS:
+        if self.asked_score == scores.LOSS:
             problem = self._problem_of_loss()
             return self.on(Instance.of_rows(problem, Rows(problem.layout.ordered(X), y)))
         problem = self._problem_of_columns()
         rows = Rows(problem.layout.ordered(X), y)
-        return self.on(self.block_options(source).of_rows(problem, rows))
+        return self.on(scored_rows(self.block_options(source), problem, rows))
 
     def _public(self, *names: str) -> dict[str, Any]:
         try:
@@ -207,16 +207,16 @@ class ProblemSelector(PrivateSelector):
     def _problem_of_columns(self) -> Problem:
         return Problem(layout=self._layout(), support_size=self._support_size())
 
-    def block_options(self, source: random.Random) -> BlockOptions:
+    def block_options(self, source: random.Random) -> scores.BlockOptions:
         """Return what it says of scores from blocks of rows, with partitions from a source."""
         seed, (_, private) = source.getrandbits(SEED_BITS), generator(source)
-        return BlockOptions(
+        return scores.BlockOptions(
             score=self.asked_score,
             epsilon=self.epsilon,
             lists=self.lists,
             partition_seed=seed,
             order_seed=None if private else seed,
-            **{name: getattr(self, name) for name in (*OF_BLOCKS, *SCALES)},
+            **{name: getattr(self, name) for name in (*OF_BLOCKS, *scores.SCALES)},
         )
 
     def _problem_of_loss(self) -> Problem:
@@ -237,11 +237,11 @@ class ProblemSelector(PrivateSelector):
         )
 
     def _warn_near_chance(self, n: int) -> None:
-        if self.asked_score == LOSS:
+        if self.asked_score == scores.LOSS:
             problem = self._problem_of_loss()
         else:
             options = self.block_options(random.Random(0))  # Seeds of partitions change nothing.
-            problem = options.scored(self._problem_of_columns(), n)
+            problem = scored(options, self._problem_of_columns(), n)
         self.warn_near_chance(problem, n)
 
 
@@ -278,7 +278,7 @@ def of_values(
     # Noise goes with 1/ε, and the range does not rise with ε: blocks become larger, and fewer.
     needed = epsilon * noise / most if most > 0.0 else math.inf
     enough = f" No draw with an ε below {needed:.2g} can do." if math.isfinite(needed) else ""
-    bounds = ", or smaller bounds" if problem.score == LOSS else ""
+    bounds = ", or smaller bounds" if problem.score == scores.LOSS else ""
     sentence = (
         "near chance: at this ε, with so few rows, a draw is almost the same whatever the data."
         f"{enough} More rows would help, a larger ε, fewer fields to choose from{bounds} (noise "
@@ -299,7 +299,7 @@ def of_few_rows(problem: Problem, n: int, scale: float) -> str:
     p, s = problem.n_features, problem.support_size
     shared = np.arange(max(0, 2 * s - p), s + 1)
     missed = 1.0 - shared / s
-    if problem.score == R2:
+    if problem.score == scores.R2:
         assert problem.blocks is not None
         missed *= 1.0 - (s - shared) / (problem.blocks.rows - 1 - shared)
     counts = [math.comb(s, k) * math.comb(p - s, s - k) for k in shared.tolist()]

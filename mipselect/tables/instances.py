@@ -19,11 +19,11 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.blocks.grid import MOST_ROWS
 from mipselect.blocks.normalised import factors_of_blocks, normalised, signs_of_pairs
 from mipselect.blocks.r_squared import cores
-from mipselect.blocks.scores import R2
+from mipselect.blocks.scores import R2, BlockOptions
 from mipselect.errors import InvalidInput
 from mipselect.losses import Loss, SquaredLoss, checked_loss
 from mipselect.losses.base import leave_out, wants_classes
-from mipselect.problem.block_scores import BlockOptions, BlockScores, listed_features
+from mipselect.problem.block_scores import BlockScores, listed_features, scored
 from mipselect.problem.data import ClippedRows, ExactSums
 from mipselect.problem.instance import Instance
 from mipselect.problem.layout import Always, Groups, Layout, laid_out
@@ -288,7 +288,7 @@ class ScoredTable:
             return problem, known_rows(self.source, public)
         public = question.without_ranges
         n = known_rows(self.source, public)
-        return options.scored(problem_without_ranges(question, size), n), n
+        return scored(options, problem_without_ranges(question, size), n), n
 
     def made(self) -> Instance | BlockScores:
         """Read the table; what is raised does not depend on the rows."""
@@ -297,7 +297,7 @@ class ScoredTable:
             return instance_of_table(self.source, question, support_size=size, **self.of_loss)
         public, bare = question.without_ranges, problem_without_ranges(question, size)
         rows = rows_of_table(self.source, public, options.order_seed)
-        problem = options.scored(bare, len(rows))
+        problem = scored(options, bare, len(rows))
         if problem.score == R2:
             return BlockScores.of(problem, rows)
         return Instance.of(problem, sums_of_blocks(problem, rows))

@@ -13,8 +13,9 @@ import pyarrow as pa
 import pytest
 
 from mipselect import ExponentialMechanism, Instance
+from mipselect.blocks.scores import BlockOptions
 from mipselect.errors import InvalidInput
-from mipselect.problem.block_scores import BlockOptions
+from mipselect.problem.block_scores import scored
 from mipselect.problem.problem import Problem
 from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import TableSchema, instances
@@ -65,7 +66,7 @@ def frame(levels: int, n: int) -> pd.DataFrame:
 def test_the_rule_of_columns_of_numbers(
     p: int, s: int, n: int | None, options: dict[str, Any], score: str
 ) -> None:
-    problem = BlockOptions(**options).scored(columns(p, s), n)
+    problem = scored(BlockOptions(**options), columns(p, s), n)
     assert problem.score == score
     assert (problem.loss is None) is (score == "block-r2")
     assert problem.relations == ("replace-one",)

@@ -227,7 +227,7 @@ def test_solvers_agree(run: Run) -> None:
 
 WRONG = [
     ("x_bound = [1.0", 'x_bound = ["1"', "x_bound[0] must be a finite number > 0"),
-    ("x_bound = [1.0, ", "x_bound = [", "x_bound must be one number, or 6, one for each feature; got"),
+    ("x_bound = [1.0, ", "x_bound = [", "x_bound must be one number, or 6, one for each"),
     ('always = ["age"]', "always = 100", "always[0]: columns are 0..10, got 100"),
     ('always = ["age"]', 'always = ["ages"]', "always[0]: there is no column 'ages'"),
     ('always = ["age"]', 'always = ["age", "pulse"]', "column 8 (pulse) is in always[1]"),

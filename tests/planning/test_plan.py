@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from mipselect import BlockScores, ExponentialMechanism, Instance, PermuteAndFlip
+from mipselect.blocks.scores import BlockOptions
 from mipselect.errors import InvalidInput, NotCertified
 from mipselect.mechanisms.supports.exact import ExactDraws
 from mipselect.planning import Found, Question, StudyPlan, plan_study, plans
 from mipselect.planning.plans import best_support, chance
 from mipselect.planning.simulation import Simulation, numbers_in_time
-from mipselect.problem.block_scores import BlockOptions
 from mipselect.search.progress import Deadline
 from mipselect.tables import TableSchema
 from mipselect.tables.instances import ScoredTable

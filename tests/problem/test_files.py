@@ -124,7 +124,7 @@ def test_a_stored_name_means_the_stored_instance(
         (
             "x_bound = 1.0",
             "x_bound = [true]",
-            r"x_bound\[0\] must be a finite number > 0, got True",
+            "x_bound must be one number, or 2, one for each feature",
         ),
     ],
 )

@@ -12,10 +12,9 @@ import pandas as pd
 import pytest
 
 from mipselect import BlockScores, Instance
-from mipselect.blocks.scores import require_together
+from mipselect.blocks.scores import BlockOptions, require_together
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms import ExponentialMechanism
-from mipselect.problem.block_scores import BlockOptions
 from mipselect.problem.data import ExactSums
 from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import TableSchema

@@ -16,8 +16,8 @@ from scipy.optimize import minimize
 from mipselect import BlockScores, Instance
 from mipselect.blocks.grid import GRID
 from mipselect.blocks.normalised import ColumnsOfFeatures, normalised
+from mipselect.blocks.scores import BlockOptions
 from mipselect.errors import InvalidInput
-from mipselect.problem.block_scores import BlockOptions
 from mipselect.tables import TableSchema
 from mipselect.tables.instances import ScoredTable
 from mipselect.tables.moments import Moments

@@ -18,8 +18,8 @@ import pyarrow as pa
 import pytest
 
 from mipselect import Instance
+from mipselect.blocks.scores import BlockOptions
 from mipselect.losses import HingeLoss
-from mipselect.problem.block_scores import BlockOptions
 from mipselect.regression import (
     ObjectivePerturbationClassifier,
     ObjectivePerturbationRegressor,
