@@ -139,9 +139,8 @@ class CommandGroup(Group):
 def runs_of(name: str) -> tuple[Callable[..., None], ...]:
     """Return the function of a command; of a group all of them, by its name in `PARTS`."""
     module = import_module(known_commands()[name][0])
-    if parts := getattr(module, "PARTS", {}).get(name):
-        return tuple(parts)
-    return (getattr(module, name.replace("-", "_")),)
+    parts: Mapping[str, tuple[Callable[..., None], ...]] = getattr(module, "PARTS", {})
+    return parts.get(name) or (getattr(module, name.replace("-", "_")),)
 
 
 def imported(name: str, words: Sequence[str] = ()) -> Any:

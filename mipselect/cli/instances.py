@@ -15,7 +15,7 @@ from rich.console import Console
 from mipselect.cli import output
 from mipselect.cli.declared import argument, command, group, option, options, required
 from mipselect.cli.options import stated
-from mipselect.cli.output import NO_FILE, SENSITIVE, Delivery, picked
+from mipselect.cli.output import NO_FILE, SENSITIVE, Delivery
 from mipselect.cli.progress import Spinner
 from mipselect.cli.table_options import SCHEMA, TABLE_PANEL, DialectOptions, SchemaOptions
 from mipselect.validation import checked_integer
@@ -31,8 +31,6 @@ mipselect solvers --json
 
 mipselect moments visits/*.parquet --schema visits.schema.json --target cost \\
     --output visits.npz
-
-mipselect release visits.npz --support-size 4 --epsilon 1 --always age,sex
 """
 
 
@@ -93,16 +91,7 @@ def solvers(arguments: ListingArguments) -> None:
             rows.append((solver.name, usable, solver.version, solver.reason or limit))
         output.print_table(console, titles, rows, left=titles)
 
-    report = {
-        "sensitive": False,
-        "solvers": [
-            {
-                **picked(solver, "name", "usable", "version", "reason"),
-                "limit": asdict(solver.limit) if solver.limit else None,
-            }
-            for solver in known
-        ],
-    }
+    report = {"sensitive": False, "solvers": [asdict(solver) for solver in known]}
     arguments.delivery.deliver(report, render)
 
 

@@ -5,7 +5,6 @@ Their files are read strictly: a report repeats what was checked, and nothing se
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -119,16 +118,12 @@ def report(arguments: ReportArguments) -> None:
 
 def read_each(files: Sequence[Path]) -> tuple[ReportedRelease, ...]:
     """Read each release; raise `InvalidInput` for a file that is given twice."""
-    places, names, found = set(), Counter[str](), []
-    for path in files:
-        one = read_release(path)
-        if (place := path.resolve()) in places:
+    found = [read_release(path) for path in files]
+    for k, path in enumerate(files):
+        if path.resolve() in [other.resolve() for other in files[:k]]:
             raise InvalidInput(f"{path}: the file is given twice, and would be counted twice")
-        places.add(place)
-        names[path.name] += 1
-        if (number := names[path.name]) > 1:
-            one = replace(one, name=f"{one.name} ({number})")
-        found.append(one)
+        if before := [other.name for other in files[:k]].count(path.name):
+            found[k] = replace(found[k], name=f"{path.name} ({before + 1})")
     return tuple(found)
 
 
