@@ -20,28 +20,10 @@ from mipselect.losses.classes import Classes, checked_classes, class_signs, sort
 from mipselect.mechanisms.noise.noise import log_exponentials, standard_normals
 from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee
+from mipselect.regression import perturbed_objective as objective
 from mipselect.regression.base import NumberPredictor, PrivateLinearModel
-from mipselect.regression.perturbed_objective import (
-    HUBER,
-    LEAST_THRESHOLD,
-    ROUNDING,
-    Huber,
-    LogisticLoss,
-    Perturbation,
-    SmoothLoss,
-    balanced_ridge,
-    default_threshold,
-    lightest_ridge,
-    perturbed_minimiser,
-    regression_loss,
-    with_ridge,
-)
 from mipselect.regression.rows import Balls, Drawn, ModelRows, RowMap
-from mipselect.validation import (
-    SMALLEST_SCALE,
-    checked_nonnegative,
-    checked_scale,
-)
+from mipselect.validation import SMALLEST_SCALE, checked_nonnegative, checked_scale
 
 REACH = 3.0
 """Bound of predictions by the squared loss of a table, in bounds of the target."""
@@ -140,7 +122,7 @@ class _ObjectivePerturbation(PrivateLinearModel):
         return Guarantee(self.epsilon, relation=self.relation)
 
     @abstractmethod
-    def _loss(self) -> SmoothLoss:
+    def _loss(self) -> objective.SmoothLoss:
         """Return the loss, by its name."""
 
     def _for_rows(self, count: int | None) -> Self:
@@ -193,20 +175,22 @@ class _ObjectivePerturbation(PrivateLinearModel):
         balls, change = min(ways, key=lambda way: way[0].deviation * way[1])
         return balls, change
 
-    def _perturbation(self, size: int, count: int | None = None) -> Perturbation:
+    def _perturbation(self, size: int, count: int | None = None) -> objective.Perturbation:
         """Compute amounts of ridge and noise; `count` is the number of rows if that is public."""
         rows, (balls, change) = self._rows(size), self._change(size)
-        epsilon, y_bound = float(self.epsilon) * (1.0 - ROUNDING), self._target_bound()
+        epsilon, y_bound = float(self.epsilon) * (1.0 - objective.ROUNDING), self._target_bound()
         curvature = rows.norm**2 * self._loss().curvature
         if self.ridge is None:
             in_units = change / y_bound
-            ridge = balanced_ridge(self._balance, epsilon, in_units, curvature, balls, count)
+            ridge = objective.balanced_ridge(
+                self._balance, epsilon, in_units, curvature, balls, count
+            )
         else:
             length = change * math.hypot(*balls.radii)
-            ridge = lightest_ridge(
+            ridge = objective.lightest_ridge(
                 epsilon, float(self.ridge), length, curvature, self._radius(size), rows.columns
             )
-        return with_ridge(ridge, epsilon, change, curvature)
+        return objective.with_ridge(ridge, epsilon, change, curvature)
 
     def _follow(self, widths: Sequence[int], length: float) -> Mapping[str, Any]:
         follows = {"fields": tuple(widths)}
@@ -220,7 +204,7 @@ class _ObjectivePerturbation(PrivateLinearModel):
         y_bound, radius = settled._target_bound(), settled._radius(size)
         balls, _ = settled._change(size)
         noise = product_laplace(source, balls, chosen.noise_scale)
-        theta = perturbed_minimiser(
+        theta = objective.perturbed_minimiser(
             loss,
             row_map(rows.X),
             np.clip(rows.y, -clip, clip),
@@ -291,34 +275,36 @@ class ObjectivePerturbationRegressor(NumberPredictor, _ObjectivePerturbation):
         "a quarter of `y_bound`, and a bias where errors are skewed. Without a number κ grows with "
         "the rows from that to `y_bound`, if their number is public.",
         default="squared",
-        check=lambda loss, _: regression_loss(loss),
+        check=lambda loss, _: objective.regression_loss(loss),
     )
 
     _balance = 64.0
 
-    def _loss(self) -> SmoothLoss:
-        if self.loss == HUBER:
-            return Huber(LEAST_THRESHOLD * self._target_bound())
-        return regression_loss(self.loss)
+    def _loss(self) -> objective.SmoothLoss:
+        if self.loss == objective.HUBER:
+            return objective.Huber(objective.LEAST_THRESHOLD * self._target_bound())
+        return objective.regression_loss(self.loss)
 
     @property
     def _bounds_slopes(self) -> bool:
         """True for Huber's loss, whatever its κ."""
-        return regression_loss(self.loss).bounds_slopes
+        return objective.regression_loss(self.loss).bounds_slopes
 
     @property
     def noise_grows_with_target(self) -> bool:
         """True for Huber's loss whose κ follows the target, if the intercept says where it is."""
         plain = self.fit_intercept and self.coef_bound is None and self.row_bound is None
-        return plain and self.loss == HUBER
+        return plain and self.loss == objective.HUBER
 
     def _for_rows(self, count: int | None) -> Self:
         """Give Huber's loss without a number its κ."""
-        if self.loss != HUBER:
+        if self.loss != objective.HUBER:
             return self
-        wanted = self._target_bound() * default_threshold(float(self.epsilon), count)
+        wanted = self._target_bound() * objective.default_threshold(float(self.epsilon), count)
         threshold = max(wanted, SMALLEST_SCALE)  # The least bound of a target has a κ below it.
-        settled: Self = clone(self).set_params(ledger=None, loss=f"{HUBER}({threshold:.3g})")
+        settled: Self = clone(self).set_params(
+            ledger=None, loss=f"{objective.HUBER}({threshold:.3g})"
+        )
         return settled
 
     def _target_bound(self) -> float:
@@ -371,7 +357,7 @@ class ObjectivePerturbationClassifier(ClassifierMixin, _ObjectivePerturbation): 
         check=lambda classes, _: sorted_classes(classes),
     )
 
-    loss: ClassVar[str] = LogisticLoss.name
+    loss: ClassVar[str] = objective.LogisticLoss.name
 
     _balance = 6.0
 
@@ -381,8 +367,8 @@ class ObjectivePerturbationClassifier(ClassifierMixin, _ObjectivePerturbation): 
         tags.classifier_tags.poor_score = True
         return tags
 
-    def _loss(self) -> SmoothLoss:
-        return LogisticLoss()
+    def _loss(self) -> objective.SmoothLoss:
+        return objective.LogisticLoss()
 
     def _target_bound(self) -> float:
         return 1.0

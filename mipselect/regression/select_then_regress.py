@@ -20,16 +20,9 @@ from mipselect.parameters import Check, estimator, parameter
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.ledger import Ledger, checked_ledger
 from mipselect.privacy.randomness import source_of
+from mipselect.regression import plan as plans
 from mipselect.regression.base import NumberPredictor, PrivateLinearModel
 from mipselect.regression.evaluation import kept_apart_of_arrays, kept_apart_of_table
-from mipselect.regression.plan import (
-    SHARE_OF_BLOCKS,
-    SHARE_OF_OTHERS,
-    SHARE_OF_PRIVATE_RANGES,
-    Plan,
-    TablePlan,
-    scores_blocks,
-)
 from mipselect.regression.ranges import PRIVATE, PUBLIC, WAYS, PrivateRanges
 from mipselect.regression.release import ModelRelease
 from mipselect.regression.rows import ModelRows
@@ -151,8 +144,8 @@ class SelectThenRegress(NumberPredictor):
         layout = selector._layout()
         selector._check_number(len(layout.groups))
         method = in_place_of(selector, len(layout.groups))
-        self._divide(method, regressor, scores_blocks(self.selector))
-        plan = Plan(layout, method, regressor)
+        self._divide(method, regressor, plans.scores_blocks(self.selector))
+        plan = plans.Plan(layout, method, regressor)
         # Before the search for a law, which may take long.
         _ = plan.model_promise
         fitted, measuring = kept_apart_of_arrays(
@@ -234,7 +227,7 @@ class SelectThenRegress(NumberPredictor):
         self._keep(release, range(size), size)
         return self
 
-    def plan_of_table(self, question: TableQuestion, source: random.Random) -> TablePlan:
+    def plan_of_table(self, question: TableQuestion, source: random.Random) -> plans.TablePlan:
         """Divide ε between copies of the estimators; no row is read.
 
         Parameters
@@ -247,20 +240,20 @@ class SelectThenRegress(NumberPredictor):
         if self.ranges == PRIVATE:
             if self.epsilon is None:
                 raise InvalidInput("private ranges need epsilon, of which they cost a part")
-            price = round_down(exact(self.epsilon) * exact(SHARE_OF_PRIVATE_RANGES))
+            price = round_down(exact(self.epsilon) * exact(plans.SHARE_OF_PRIVATE_RANGES))
             ranges = PrivateRanges(question, price)
             question = ranges.placed
         ranged, p = ranges is not None, len(question.public.features)
         # By default all but a draw under add-remove does, and all where ranges are to be drawn.
         unasked = ranged or self.regressor.relation == "replace-one"
-        in_blocks = scores_blocks(self.selector, unasked=unasked)
+        in_blocks = plans.scores_blocks(self.selector, unasked=unasked)
         selector, regressor = self._parts()
         selector._check_number(p)
         of_loss = _of_the_loss(selector)
         kept = in_place_of(selector, p)
         self._divide(kept, regressor, in_blocks, ranges)
         in_blocks = in_blocks and (kept is selector or ranged)
-        return TablePlan(
+        return plans.TablePlan(
             kept.check(),
             regressor,
             question,
@@ -311,7 +304,7 @@ class SelectThenRegress(NumberPredictor):
         """Give a selector its share of ε, a regressor what it and private ranges do not cost."""
         if self.epsilon is None:
             return
-        share = SHARE_OF_BLOCKS if in_blocks else SHARE_OF_OTHERS
+        share = plans.SHARE_OF_BLOCKS if in_blocks else plans.SHARE_OF_OTHERS
         first = round_down(exact(self.epsilon) * exact(share))
         tested = getattr(selector, "test_epsilon", None) or 0.0
         if tested >= first:

@@ -21,12 +21,7 @@ from mipselect.tables import values
 from mipselect.tables.fields import POINTS, Field
 from mipselect.tables.mapping import open_columns
 from mipselect.tables.parts import SAVE_AS_UTF8
-from mipselect.tables.public_map import (
-    Ranges,
-    checked_fields,
-    checked_schema,
-    with_ranges,
-)
+from mipselect.tables.public_map import Ranges, checked_fields, checked_schema, with_ranges
 from mipselect.tables.schema import NO_POINT, WEIGHT, TableSchema, seconds, unit_of
 from mipselect.validation import listed, printable
 
