@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import textwrap
-from dataclasses import dataclass
 from typing import Any
 
 from mipselect.documents.pictures import COLOURS, require_matplotlib
@@ -14,68 +13,18 @@ from mipselect.regression.release import ModelRelease
 from mipselect.tables.encoders import CATEGORY, INTERCEPT, PER_STEP, PER_UNIT, TableEquation, Term
 
 
-@dataclass(frozen=True)
-class CoefficientTable:
-    """All coefficients of a release in the units of its user; released numbers only.
+def coefficient_frame(release: ModelRelease) -> Any:
+    """Return all coefficients as a frame of pandas; see `ModelRelease.to_frame`."""
+    import pandas as pd
 
-    Attributes
-    ----------
-    release : ModelRelease
-    rule : TableEquation
-    terms : tuple of Term
-        The intercept first, where there is one.
-    """
-
-    release: ModelRelease
-    rule: TableEquation
-    terms: tuple[Term, ...]
-
-    @classmethod
-    def of(cls, release: ModelRelease) -> CoefficientTable:
-        """Read the terms from a release; raise `InvalidInput` if no model was released."""
-        rule = release.in_units
-        intercept = Term(INTERCEPT, INTERCEPT, rule.intercept, meaning=INTERCEPT)
-        there = release.table is not None or release.rows.fit_intercept
-        return cls(release, rule, (intercept, *rule.terms) if there else rule.terms)
-
-    def listed(self) -> list[tuple[Term, tuple[str, str, str]]]:
-        """Return terms with their cells: coefficient, odds, and what it is per.
-
-        Terms that say nothing where no row has such a value are left out.
-        """
-        return [(term, self._cells(term)) for term in self.terms if not term.aside]
-
-    def _cells(self, term: Term) -> tuple[str, str, str]:
-        if term.kind == INTERCEPT:
-            return f"{term.coefficient:.6g}", "", term.meaning
-        odds = self.rule.odds_of(term).removeprefix(": ")
-        return f"{term.coefficient:+.6g}", odds, term.meaning
-
-    def lines(self) -> list[str]:
-        """Write the model as a sum, with a line for each term that is listed."""
-        rows = [cells for _, cells in self.listed()]
-        # What it is per is not padded: names may be of any letters.
-        value, width = (max((len(cells[k]) for cells in rows), default=0) for k in range(2))
-        lines = [f"{self.rule.aim} = the sum of:"]
-        for first, odds, meaning in rows:
-            padded = [odds.ljust(width)] if width else []
-            lines.append("  ".join(["", first.rjust(value), *padded, meaning]))
-        return lines
-
-    def to_frame(self) -> Any:
-        """Return all rows as a frame of pandas; see `ModelRelease.to_frame`."""
-        import pandas as pd
-
-        columns: dict[str, list[Any]] = {
-            "field": [term.field for term in self.terms],
-            "kind": [term.kind for term in self.terms],
-            "category": [term.category for term in self.terms],
-            "reference": [term.reference for term in self.terms],
-            "coefficient": [term.coefficient for term in self.terms],
-        }
-        if self.rule.log_odds:
-            columns["odds_ratio"] = [_odds_ratio(term) for term in self.terms]
-        return pd.DataFrame({**columns, "aside": [term.aside for term in self.terms]})
+    rule = release.in_units
+    columns: dict[str, list[Any]] = {
+        name: [getattr(term, name) for term in rule.all_terms]
+        for name in ("field", "kind", "category", "reference", "coefficient")
+    }
+    if rule.log_odds:
+        columns["odds_ratio"] = [_odds_ratio(term) for term in rule.all_terms]
+    return pd.DataFrame({**columns, "aside": [term.aside for term in rule.all_terms]})
 
 
 def _odds_ratio(term: Term) -> float:
@@ -88,17 +37,17 @@ def _odds_ratio(term: Term) -> float:
     return math.inf if term.odds_ratio is None else term.odds_ratio
 
 
-def reading_notes(table: CoefficientTable) -> list[str]:
+def reading_notes(release: ModelRelease) -> list[str]:
     """Write sentences that say once how to read the rows, and what is left out of them."""
-    release, rule = table.release, table.rule
-    notes = [f"{_of_a_coefficient(table)}."]
+    rule = release.in_units
+    notes = [f"{_of_a_coefficient(release, rule)}."]
     if HUBER in release.mechanism:
         notes.append(
             "Large errors count by their size and not by its square: where the target has a long "
             "tail, predictions lie between its median and its mean. For means take the squared "
             "loss."
         )
-    if any(term.kind == CATEGORY for term in table.terms):
+    if any(term.kind == CATEGORY for term in rule.terms):
         notes.append("The coefficient of a category that few rows have, or none, is mostly noise.")
     if release.table is not None and release.table.weight is not None:
         notes.append(f"Rows counted by the survey weight {release.table.weight}.")
@@ -120,9 +69,9 @@ def reading_notes(table: CoefficientTable) -> list[str]:
     return notes
 
 
-def _of_a_coefficient(table: CoefficientTable) -> str:
+def _of_a_coefficient(release: ModelRelease, rule: TableEquation) -> str:
     """Say what a coefficient is in units of, or what it is added to."""
-    rule, noise = table.rule, "with noise for privacy beside the error of any sample"
+    noise = "with noise for privacy beside the error of any sample"
     if rule.step:
         return f"A coefficient is in steps of {rule.target}, {noise}: {rule.step}"
     if rule.log_odds:
@@ -130,7 +79,7 @@ def _of_a_coefficient(table: CoefficientTable) -> str:
             "A coefficient is added to the logarithm of the odds of the class, which it multiplies "
             f"by the number shown, {noise}"
         )
-    column = table.release.table is None
+    column = release.table is None
     per = "per unit of its column" if column else "in units of the target"
     return f"A coefficient is {per}, {noise}"
 
@@ -145,9 +94,9 @@ RED = "#B00000"
 
 def coefficient_plot(release: ModelRelease, axes: Any) -> Any:
     """Draw the terms of a model on axes of matplotlib; see `ModelRelease.plot`."""
-    table = CoefficientTable.of(release)
+    rule = release.in_units
     require_matplotlib()
-    terms = [term for term, _ in table.listed() if term.kind != INTERCEPT]
+    terms = [term for term in rule.terms if not term.aside]
     if axes is None:
         from matplotlib import pyplot
 
@@ -162,7 +111,7 @@ def coefficient_plot(release: ModelRelease, axes: Any) -> Any:
     # A dollar sign in a name is no mathematics.
     axes.set_yticks(range(len(terms)), labels=labels, parse_math=False)
     axes.set_ylim(len(terms) - 0.5, -0.5)
-    axes.set_xlabel(f"change of {table.rule.aim}", parse_math=False)
+    axes.set_xlabel(f"change of {rule.aim}", parse_math=False)
     before, guarantee = release._said(ROW if release.table is None else release.table.unit)
     lines = [*before, f"{release.mechanism}.", guarantee]
     title = "\n".join(textwrap.fill(line, TITLE_LETTERS) for line in lines)
@@ -192,8 +141,7 @@ def summary_text(release: ModelRelease) -> str:
     always = "" if table is None or not table.always else f"; always in: {', '.join(table.always)}"
     lines += [f"Model: {release.mechanism}{drawn}", f"Features: {features}{always}"]
     if release.has_model:
-        coefficients = CoefficientTable.of(release)
-        lines += [*coefficients.lines(), *reading_notes(coefficients)]
+        lines += [*release.in_units.lines, *reading_notes(release)]
     if release.quality is not None:
         lines += release.quality.lines
     return "\n".join([*lines, guarantee, *(f"Note: {note}." for note in release.footnotes)])

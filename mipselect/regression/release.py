@@ -225,6 +225,7 @@ class ModelRelease(Release):
                 Term(name, PER_UNIT, beta, meaning=f"per unit of {name}") for name, beta in pairs
             ),
             log_odds=classes is not None,
+            has_intercept=self.rows.fit_intercept,
         )
 
     def probabilities(self, X: Any) -> FloatArray:
@@ -426,9 +427,9 @@ class ModelRelease(Release):
         InvalidInput
             If no model was released.
         """
-        from mipselect.regression.coefficients import CoefficientTable
+        from mipselect.regression.coefficients import coefficient_frame
 
-        return CoefficientTable.of(self).to_frame()
+        return coefficient_frame(self)
 
     def plot(self, axes: Any = None) -> Any:
         """Draw the coefficients and the guarantee; needs matplotlib.

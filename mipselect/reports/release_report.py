@@ -180,7 +180,7 @@ class ReportedRelease:
     def coefficients(self) -> dict[str, Any]:
         """The table of coefficients, by the names of its parts in the template."""
         # What reads tables takes long to import.
-        from mipselect.regression.coefficients import CoefficientTable, reading_notes
+        from mipselect.regression.coefficients import reading_notes
         from mipselect.tables.encoders import INTERCEPT, Term
 
         def meaning(term: Term) -> str:
@@ -190,15 +190,14 @@ class ReportedRelease:
             return f"{term.meaning} ({words})" if says_more else term.meaning
 
         assert self.model is not None
-        table = CoefficientTable.of(self.model)
         titles = ("what differs", f"estimate{self._unit_of_target}", "odds")
-        rows = [(meaning(term), *cells[:2]) for term, cells in table.listed()]
+        rows = [(meaning(term), *cells[:2]) for term, cells in self.model.in_units.listed()]
         there = [k for k in range(len(titles)) if any(row[k] for row in rows)]
         return {
             "titles": [titles[k] for k in there],
             "rows": [[row[k] for k in there] for row in rows],
             "numbers": titles[1:],
-            "notes": reading_notes(table),
+            "notes": reading_notes(self.model),
         }
 
     @property

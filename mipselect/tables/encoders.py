@@ -420,6 +420,8 @@ class TableEquation:
     log_odds : bool
         Whether the score is the logarithm of the odds of the second class, p/(1 - p). Its odds are
         multiplied by `Term.odds_ratio` per unit then.
+    has_intercept : bool
+        False of a model of arrays without one.
 
     Examples
     --------
@@ -435,6 +437,7 @@ class TableEquation:
     terms: tuple[Term, ...]
     places: tuple[str, ...] = ()
     log_odds: bool = False
+    has_intercept: bool = True
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON, with a line of words for each coefficient."""
@@ -480,23 +483,36 @@ class TableEquation:
         )
 
     @property
-    def lines(self) -> list[str]:
-        """The rule in words, a line for each coefficient but those aside, which are counted."""
-        lines = [f"{self.aim} = {self.intercept:.6g}"]
-        lines += [
-            f"  {term.coefficient:+.6g}  {term.meaning}{self.odds_of(term)}"
-            for term in self.terms
-            if not term.aside
-        ]
-        return [*lines, f"  and {self.left_out}"] if self.left_out else lines
+    def all_terms(self) -> tuple[Term, ...]:
+        """The terms; the intercept is the first, where there is one."""
+        first = Term(INTERCEPT, INTERCEPT, self.intercept, meaning=INTERCEPT)
+        return (first, *self.terms) if self.has_intercept else self.terms
 
-    def odds_of(self, term: Term) -> str:
-        """Return by what a term multiplies the odds, in words; "" if it multiplies none."""
+    def listed(self) -> list[tuple[Term, tuple[str, str, str]]]:
+        """Return terms with their cells: coefficient, odds, and what it is per; none aside."""
+        return [(term, self._cells(term)) for term in self.all_terms if not term.aside]
+
+    def _cells(self, term: Term) -> tuple[str, str, str]:
+        if term.kind == INTERCEPT:
+            return f"{term.coefficient:.6g}", "", term.meaning
         ratio = term.odds_ratio if self.log_odds else None
-        return "" if ratio is None else f": odds × {in_digits(ratio, 3)}"
+        odds = "" if ratio is None else f"odds × {in_digits(ratio, 3)}"
+        return f"{term.coefficient:+.6g}", odds, term.meaning
+
+    @property
+    def lines(self) -> list[str]:
+        """The rule as a sum, with a line for each term that is listed."""
+        rows = [cells for _, cells in self.listed()]
+        # What it is per is not padded: names may be of any letters.
+        value, width = (max((len(cells[k]) for cells in rows), default=0) for k in range(2))
+        lines = [f"{self.aim} = the sum of:"]
+        for first, odds, meaning in rows:
+            padded = [odds.ljust(width)] if width else []
+            lines.append("  ".join(["", first.rjust(value), *padded, meaning]))
+        return lines
 
     def __str__(self) -> str:
-        return "\n".join(self.lines)
+        return "\n".join([*self.lines, *([f"  and {self.left_out}"] if self.left_out else [])])
 
 
 def equation(

@@ -215,7 +215,7 @@ def test_solve_speaks_the_language_of_a_table(run: Run, tmp_path: Path) -> None:
     assert report["best"]["in_units"] == json.loads(json.dumps(rule.to_dict()))
     text = run(*asked)
     assert text.err == ""
-    assert f"stay = {rule.intercept:.6g}" in text.out
+    assert str(rule) in text.out
 
 
 def test_solvers_agree(run: Run) -> None:

@@ -104,7 +104,7 @@ def test_terms_of_missing_values_are_listed_where_the_schema_says_that_there_are
     )
     *lines, last = str(rule).splitlines()
     assert last.startswith(f"  and {1 if kept else 4} term")
-    assert len(lines) == 1 + sum(not term.aside for term in rule.terms)
+    assert len(lines) == 2 + sum(not term.aside for term in rule.terms)
     # What is stored says it too.
     again = ModelTable.from_dict(json.loads(json.dumps(model.to_dict())))
     assert again.equation(np.ones(len(again.column_names)), 0.0).left_out == rule.left_out
@@ -116,14 +116,14 @@ def test_a_target_of_ordered_categories_says_that_it_is_a_number() -> None:
     schema = schema_of(numeric("dose", 0, 1), pain)
     rule = model_of(schema, "pain").equation([0.5, 0.0], 0.0)
     assert rule.places == ("3", "1", "2")
-    assert rule.lines[0] == "pain from 0 (3) to 2 (2) = 0.5"
+    assert rule.lines[:2] == ["pain from 0 (3) to 2 (2) = the sum of:", "  0.5  intercept"]
     assert rule.to_dict()["target_categories"] == ["3", "1", "2"]
     rule = model_of(schema, "dose").equation([0.5, 0.0], 0.0)
     assert (rule.places, rule.aim, rule.to_dict()["target_categories"]) == ((), "dose", None)
     # A rule without terms of missing values counts none.
     bare = TableSchema.of_numbers({"dose": (0.0, 1.0), "y": (0.0, 1.0)})
     rule = model_of(bare, "y").equation([1.0], 0.0)
-    assert (rule.left_out, len(rule.lines)) == ("", 1 + len(rule.terms))
+    assert (rule.left_out, len(rule.lines)) == ("", 2 + len(rule.terms))
 
 
 def test_odds_are_multiplied_by_the_exponential_of_a_coefficient() -> None:
@@ -132,16 +132,16 @@ def test_odds_are_multiplied_by_the_exponential_of_a_coefficient() -> None:
     assert [in_digits(ratio, 3) for ratio in (1.0, 1.0004, 0.9999957, 2.7182)] == [
         *("1", "1.0004", "0.999996", "2.72")
     ]
-    assert rule.lines[:2] == ["log-odds of ill=yes = -5", "  +1  per unit of dose: odds × 2.72"]
+    assert rule.lines[2] == "  +1  odds × 2.72  per unit of dose"
     stored = rule.to_dict()
     assert stored["log_odds"] is True
     assert [term["odds_ratio"] for term in stored["terms"]] == [math.e, 1.0]
     plain = equation(model.public.encoders, model.public.target, [5.0, 0.0], 0.0)
-    assert plain.lines[0] == "score of ill=yes = -5"
+    assert plain.lines[0] == "score of ill=yes = the sum of:"
     assert "odds_ratio" not in plain.to_dict()["terms"][0]
     huge = model.equation([1e9, 0.0], 0.0)
     assert huge.to_dict()["terms"][0]["odds_ratio"] is None
-    assert huge.lines[1] == "  +2e+08  per unit of dose"
+    assert huge.lines[2] == "  +2e+08  per unit of dose"
     json.dumps(huge.to_dict(), allow_nan=False)
 
 
