@@ -26,11 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.backends.cuts import Budget, ModularBound, largest_sum
 from mipselect.restricted.fenchel import EPS, FenchelBounds, FenchelLoss
-from mipselect.search.bounds.expansion import Expansion
-from mipselect.search.bounds.modular import Budget, ModularBound, largest_sum
 from mipselect.search.collectors import Collector
 from mipselect.search.cuts import OuterApproximation
+from mipselect.search.expansion import Expansion
 from mipselect.search.progress import TRY, Deadline, Run
 from mipselect.search.tree import (
     Engine,

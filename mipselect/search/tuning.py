@@ -237,8 +237,6 @@ class CutMasters:
     """A solver that needs more for one master, or never ends, has the subproblem taken from it."""
     proof_nodes: int = 100_000
     """Beginnings of choices that a proof may extend before the subproblem is divided instead."""
-    entries: int = 2**18
-    """Numbers that a proof forms at once."""
     units_per_tau: float = 100.0
     """The master's objective is scaled so that τ is this many units."""
     smallest_tau: float = 1e-3

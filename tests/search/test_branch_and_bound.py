@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mipselect.search.bounds.modular import ModularBound
+from mipselect.backends.cuts import ModularBound
 from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.branch_and_bound import branch_and_bound, open_children
 from mipselect.search.least_squares.closed_form import ClosedForm, better_pairs, pair_products

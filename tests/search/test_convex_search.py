@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from mipselect import Instance, mistake_levels, top_supports
+from mipselect.backends.cuts import least_value
 from mipselect.search.collectors import Collector
 from mipselect.search.convex import (
     ConvexNeighbourhood,
@@ -20,7 +21,6 @@ from mipselect.search.convex import (
     last_bounds,
     proven,
 )
-from mipselect.search.cuts import least_value
 from mipselect.search.progress import Run
 from mipselect.search.tree import Engine, TreeSearch
 from mipselect.search.tuning import TUNING

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.backends.cuts import Budget
 from mipselect.problem.instance import Instance
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search import mistake_levels, top_supports
-from mipselect.search.bounds.modular import Budget
 from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.branch_and_bound import around_points
 from mipselect.search.least_squares.closed_form import ClosedForm

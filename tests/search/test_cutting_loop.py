@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 
 from mipselect import mistake_levels, top_supports
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.backends.cuts import ENTRIES, CutProof, ModularBound, least_value, scaled, tightened
 from mipselect.backends.protocols import (
     Master,
     MasterSolution,
@@ -18,9 +18,6 @@ from mipselect.backends.protocols import (
     SolverStatus,
 )
 from mipselect.errors import SolverFailure
-from mipselect.search.bounds.modular import ModularBound
-from mipselect.search.cuts import CutProof, least_value, scaled, tightened
-from mipselect.search.tuning import TUNING
 from tests.support.scripted_solvers import weak_levels
 from tests.support.searches import levels_by, supports_by
 
@@ -148,8 +145,7 @@ def exact(cuts: list[ModularBound], choice: tuple[int, ...]) -> Fraction:
 
 @pytest.mark.parametrize("seed", range(32))
 def test_it_proves_what_is_true_and_finds_what_is_open(seed: int) -> None:
-    entries = TUNING.masters.entries if seed % 2 else 100
-    limits = replace(TUNING.masters, proof_nodes=10**6, entries=entries)
+    entries = ENTRIES if seed % 2 else 100
     rng = np.random.default_rng(seed)
     columns, size = int(rng.integers(4, 10)), int(rng.integers(1, 5))
     size = min(size, columns)
@@ -162,7 +158,7 @@ def test_it_proves_what_is_true_and_finds_what_is_open(seed: int) -> None:
         below = {c for c, value in values.items() if value < Fraction(target)}
         visited: set[tuple[int, ...]] = set()
         while True:
-            proof = CutProof(cuts, size, floor, visited, limits)
+            proof = CutProof(cuts, size, floor, visited, 10**6, entries)
             proven, found = proof.decide(target, lambda: None)
             if proven:
                 break
@@ -178,7 +174,7 @@ def test_it_proves_what_is_true_and_finds_what_is_open(seed: int) -> None:
 def test_a_tree_that_gets_too_large_says_nothing() -> None:
     rng = np.random.default_rng(0)
     cuts = [ModularBound(-1.0, rng.uniform(0.1, 1.0, 30)) for _ in range(20)]
-    proof = CutProof(cuts, 6, -10.0, set(), replace(TUNING.masters, proof_nodes=3))
+    proof = CutProof(cuts, 6, -10.0, set(), most=3)
     assert proof.decide(0.5, lambda: None) == (False, None)
 
 

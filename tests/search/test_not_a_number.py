@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from mipselect import Instance
+from mipselect.backends.cuts import CutProof, ModularBound, least_value
 from mipselect.restricted.fenchel import FenchelBounds
 from mipselect.restricted.gram import KnownGram
 from mipselect.restricted.squared import PreparedSquared
-from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.collectors import Collector
 from mipselect.search.convex import (
     ConvexNeighbourhood,
@@ -23,7 +23,6 @@ from mipselect.search.convex import (
     last_bounds,
 )
 from mipselect.search.convex import screened as screened_completions
-from mipselect.search.cuts import CutProof, least_value
 from mipselect.search.least_squares.branch_and_bound import (
     branch_and_bound,
 )
@@ -238,11 +237,11 @@ def test_masters_and_their_proofs(bad: float, part: str) -> None:
     weak = ModularBound(-0.5, np.full(5, 0.1))
     cut = ModularBound(-bad if part == "constant" else -9.0, terms)
     for cuts in ([cut], [cut, weak]):
-        proven, left = CutProof(cuts, 2, 0.0, set()).decide(1.0, lambda: None)
+        proven, left = CutProof(cuts, 2, 0.0, set(), 100).decide(1.0, lambda: None)
         assert not proven
         assert left is not None
     if not bad < 0.0:
-        assert not CutProof([weak], 2, 0.0, set()).decide(bad, lambda: None)[0]
+        assert not CutProof([weak], 2, 0.0, set(), 100).decide(bad, lambda: None)[0]
 
 
 @pytest.mark.parametrize("chosen", [True, False])

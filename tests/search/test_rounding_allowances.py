@@ -20,11 +20,10 @@ import numpy as np
 import pytest
 
 from mipselect import Instance
+from mipselect.backends.cuts import CutProof, ModularBound, least_value
 from mipselect.restricted.fenchel import FenchelBounds
 from mipselect.restricted.squared import PreparedSquared
-from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.convex import ConvexNeighbourhood, fenchel_cut
-from mipselect.search.cuts import CutProof, least_value
 from mipselect.search.least_squares.clusters import by_clusters
 from mipselect.search.least_squares.curvature import (
     SpectralCurvature,
@@ -435,7 +434,7 @@ def proofs_of_cuts(seed: int) -> bool:
     target = float(value)
     while Fraction(target) <= value:
         target = float(np.nextafter(target, np.inf))
-    proof = CutProof([cut], 3, least_value(cut, 3) - 1.0, set())
+    proof = CutProof([cut], 3, least_value(cut, 3) - 1.0, set(), 100)
     return not proof.decide(target, lambda: None)[0]
 
 
@@ -489,7 +488,7 @@ ALLOWANCES = {
     "cuts of dual points": Allowance(cuts_of_dual_points, f"{CONVEX}.EPS"),
     "bounds of dual points": Allowance(bounds_of_dual_points, "mipselect.restricted.fenchel.EPS"),
     "levels of dual points": Allowance(levels_of_dual_points, f"{CONVEX}.EPS"),
-    "proofs of cuts": Allowance(proofs_of_cuts, "mipselect.search.cuts.EPS"),
+    "proofs of cuts": Allowance(proofs_of_cuts, "mipselect.backends.cuts.EPS"),
     "laws of subsets": Allowance(laws_of_subsets, "mipselect.search.soft.polynomials.EPS"),
     "totals of cells": Allowance(totals_of_cells, "mipselect.search.soft.partition.EPS"),
     # Of the next three, each number is enough for what has been tried.

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.search.bounds.modular import Budget, ModularBound
+from mipselect.backends.cuts import Budget, ModularBound
 from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.clusters import by_clusters
 from mipselect.search.least_squares.curvature import ChildrenConvexity

@@ -17,9 +17,9 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.backends.cuts import largest_sum
 from mipselect.restricted.gram import picked
 from mipselect.restricted.squared import EPS, lower_solved
-from mipselect.search.bounds.modular import largest_sum
 from mipselect.search.least_squares.node import Children, SquaredNode
 from mipselect.search.least_squares.shares import largest_sums, safe_share
 from mipselect.search.tuning import TUNING, Spectrum, Strategy

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.backends.cuts import ModularBound
 from mipselect.restricted.squared import EPS
-from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.collectors import Collector
 from mipselect.search.cuts import OuterApproximation
 from mipselect.search.least_squares.branch_and_bound import offer_additions

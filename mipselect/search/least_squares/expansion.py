@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.backends.cuts import Budget, ModularBound
 from mipselect.restricted.squared import EPS
-from mipselect.search.bounds.expansion import Expansion
-from mipselect.search.bounds.modular import Budget, ModularBound
+from mipselect.search.expansion import Expansion
 from mipselect.search.least_squares.curvature import ChildrenConvexity, Convexity
 from mipselect.search.least_squares.node import Children, SquaredNode
 from mipselect.search.least_squares.shares import largest_sums

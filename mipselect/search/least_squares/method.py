@@ -18,10 +18,10 @@ from functools import cached_property
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.backends.cuts import Budget, ModularBound
 from mipselect.restricted.squared import PreparedSquared
-from mipselect.search.bounds.expansion import on_capped_simplices
-from mipselect.search.bounds.modular import Budget, ModularBound
 from mipselect.search.collectors import Collector
+from mipselect.search.expansion import on_capped_simplices
 from mipselect.search.least_squares import shares
 from mipselect.search.least_squares.branch_and_bound import bounded, divide, likely_additions
 from mipselect.search.least_squares.curvature import UniformCurvature

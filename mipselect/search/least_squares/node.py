@@ -22,9 +22,9 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.backends.cuts import ModularBound
 from mipselect.restricted.gram import roundings_of_sum
 from mipselect.restricted.squared import EPS, PreparedSquared, lower_solved
-from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.least_squares.near_columns import LiveSets
 from mipselect.search.tree import Node
 from mipselect.search.tuning import TUNING, Tuning

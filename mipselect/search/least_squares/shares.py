@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from mipselect.arrays import FloatArray
-from mipselect.search.bounds.modular import ModularBound
+from mipselect.backends.cuts import ModularBound
 from mipselect.search.least_squares.node import SquaredNode
 from mipselect.search.tuning import Strategy
 

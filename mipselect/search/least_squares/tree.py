@@ -11,8 +11,8 @@ from typing import cast
 import numpy as np
 
 from mipselect.arrays import FloatArray
+from mipselect.backends.cuts import Budget
 from mipselect.restricted.squared import PreparedSquared
-from mipselect.search.bounds.modular import Budget
 from mipselect.search.least_squares.curvature import (
     ChildrenCurvature,
     Curvature,

@@ -19,8 +19,8 @@ from functools import cached_property
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.backends.cuts import ModularBound
 from mipselect.restricted.squared import EPS
-from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.soft.polynomials import Choose, SubsetLaw, log_step, rising_law, subset_law
 from mipselect.search.soft.spaces import Bounds, Cut, Space
 from mipselect.search.tree import Node

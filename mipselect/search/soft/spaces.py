@@ -10,11 +10,11 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.backends.cuts import ModularBound, largest_sum
 from mipselect.errors import InvalidInput
 from mipselect.restricted.fenchel import FenchelBounds, FenchelLoss
 from mipselect.restricted.prepared import PreparedLoss
 from mipselect.restricted.squared import PreparedSquared
-from mipselect.search.bounds.modular import ModularBound, largest_sum
 from mipselect.search.convex import FenchelNode, fenchel_cut, starts
 from mipselect.search.least_squares.curvature import Curvature
 from mipselect.search.least_squares.expansion import PointBounds

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.search.bounds.modular import Budget
+from mipselect.backends.cuts import Budget
 from mipselect.search.progress import TRY
 from mipselect.search.tuning import DualPoints, Expanding
 

@@ -1,1 +1,0 @@
-"""Bounds that every search uses."""
