@@ -62,6 +62,7 @@ of the name declares it, or one that is `SHARED`, and imports nothing that takes
 
 SHARED = {
     "release": "select",
+    "fit": "select",
     "describe": "schema",
     "check": "schema",
     "compare": "solve",

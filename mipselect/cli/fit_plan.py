@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -13,15 +12,17 @@ from rich.console import Console
 from mipselect import privacy, regression
 from mipselect.blocks.scores import LOSS
 from mipselect.cli import output
-from mipselect.cli.fit import LOSS_OF_CLASSES, LOSS_OF_NUMBERS, FitArguments
 from mipselect.cli.inputs import ProblemSource
 from mipselect.cli.options import option_named
 from mipselect.cli.releasing import ReleasePlan, default_method
 from mipselect.cli.report import released_features
+from mipselect.cli.select import LOSS_OF_CLASSES, LOSS_OF_NUMBERS, FitArguments
 from mipselect.cli.start import say
 from mipselect.errors import InvalidInput, about
 from mipselect.mechanisms.base import Mechanism
 from mipselect.privacy.guarantee import Guarantee, amount
+from mipselect.problem.block_scores import BlockScores
+from mipselect.problem.instance import Instance
 from mipselect.problem.stored import StoredData
 from mipselect.regression import plan, ranges
 from mipselect.regression.evaluation import Measuring, kept_apart_of_table
@@ -74,7 +75,8 @@ def plan_of(arguments: FitArguments) -> tuple[FitPlan, ProblemSource]:
     )
     if drawn.ranges is not None:
         say(f"note: {NO_RANGES}. {ranges.ADVICE}.")
-    return made, ProblemSource(drawn.scored(rows).problem, made.data, read)
+    source = ProblemSource.of_made(table.data, drawn.scored(rows).problem, made.scored, read)
+    return made, source
 
 
 def _fitter(
@@ -182,18 +184,15 @@ class FitPlan(ReleasePlan):
         share = plan.SHARE_OF_OTHERS if drawn.blocks is None else plan.SHARE_OF_BLOCKS
         is_open = drawn.ranges is not None and drawn.public.target_name in drawn.ranges.open
         regressor: Any = drawn.model_on(drawn.widest)
-        told = {
-            "ranges": None if drawn.ranges is None else self.fitter.ranges,
-            "quality_share": self.fitter.quality_share,
-            "features_of": None if one is None else {"file": one.name, "sha256": one.digest},
-        }
         return {
             "selection_share": share if selects else 0.0,
             "target_scale": None if is_open else target.scale,
             "target_offset": None if is_open else target.offset,
             "model_loss": regressor.loss,
             "model_coef_bound": regressor.coef_bound,
-            **{name: value for name, value in told.items() if value is not None},
+            "ranges": None if drawn.ranges is None else self.fitter.ranges,
+            "quality_share": self.fitter.quality_share,
+            "features_of": None if one is None else {"file": one.name, "sha256": one.digest},
         }
 
     def doubts(self, n: int | None) -> list[str]:
@@ -235,10 +234,9 @@ class FitPlan(ReleasePlan):
         share, relation = self.fitter.quality_share, self.drawn.regressor.relation
         return kept_apart_of_table(self.rows, self.drawn.question, share, relation, self.source)
 
-    def data(self) -> StoredData:
-        """See `ProblemSource`; nothing is raised because of the rows."""
-        made = self.drawn.scored(self.fitted[0]).made()
-        return StoredData(Path(self.head["data"]), made.problem, made)
+    def scored(self) -> Instance | BlockScores:
+        """Make what features are drawn from; nothing is raised because of the rows."""
+        return self.drawn.scored(self.fitted[0]).made()
 
     def law(self, data: StoredData, progress: ProgressCallback) -> Mechanism[Any]:
         """See `ReleasePlan`."""

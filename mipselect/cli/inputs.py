@@ -55,6 +55,22 @@ class ProblemSource:
     files: Sequence[Path] = ()
     expected: Callable[[], Expected | None] = lambda: None
 
+    @classmethod
+    def of_made(
+        cls,
+        path: str,
+        problem: Callable[[], tuple[Problem, int | None]],
+        made: Callable[[], Instance | block_scores.BlockScores],
+        files: Sequence[Path],
+    ) -> ProblemSource:
+        """Name what is made of moments or of a table with a schema, of which no row is kept."""
+
+        def data() -> StoredData:
+            found = made()
+            return StoredData(Path(path), found.problem, found)
+
+        return cls(problem, data, files)
+
 
 def asked_of(source: table_options.SourceOptions, sizes: Sequence[int] | None) -> ProblemSource:
     """Choose moments where the instance ends in .npz, else an instance, which has its own question.
@@ -79,19 +95,17 @@ def asked_of(source: table_options.SourceOptions, sizes: Sequence[int] | None) -
     # A default coef_bound is that of the largest size.
     size = size_of(source.support_size, sizes)
     question = {**source.question.keywords, **stated(**asdict(source.bounds))}
-    path, settings = Path(instance), {"support_size": size, **question}
 
-    def data() -> StoredData:
-        summed = Moments.load(path)
-        with about(str(path)):
-            made = Instance.from_moments(summed, **settings)
-        return StoredData(path, made.problem, made)
+    def made() -> Instance:
+        summed = Moments.load(instance)
+        with about(instance):
+            return Instance.from_moments(summed, support_size=size, **question)
 
     def problem() -> tuple[Problem, int | None]:
-        held = data()
-        return held.problem, held.data.n
+        found = made()
+        return found.problem, found.n
 
-    return ProblemSource(problem, data, (path,))
+    return ProblemSource.of_made(instance, problem, made, [Path(instance)])
 
 
 def size_of(support_size: int | None, sizes: Sequence[int] | None) -> int:
@@ -103,16 +117,6 @@ def size_of(support_size: int | None, sizes: Sequence[int] | None) -> int:
     raise InvalidInput(
         "--support-size, or --sizes to choose it privately, must be given: one of them"
     )
-
-
-def scored_table(path: str, table: ScoredTable, files: Sequence[Path]) -> ProblemSource:
-    """Name a table with a schema, what is asked of it, and the files that are read."""
-
-    def data() -> StoredData:
-        made = table.made()
-        return StoredData(Path(path), made.problem, made)
-
-    return ProblemSource(table.problem, data, files)
 
 
 def table_asked_of(
@@ -149,7 +153,7 @@ def table_asked_of(
         refuse(question, table_options.NO_RANGE, ("--range", "--no-intercept"))
     asked = question.question_about(schema, table.target)
     scored_by = ScoredTable(table.source, asked, size, settings, blocks)
-    return scored_table(table.data, scored_by, files=table.files)
+    return ProblemSource.of_made(table.data, scored_by.problem, scored_by.made, table.files)
 
 
 def _scored(

@@ -159,7 +159,8 @@ class Delivery:
         """
         text, output = json.dumps(report, allow_nan=False) + "\n", self.output
         written = text.encode() if content is None else content
-        with delivering(output):
+        let_signals_raise()
+        try:
             if output is not None:
                 sensitive = report["sensitive"]
                 output = write_beside(output, written, sensitive=sensitive, replace=self.replace)
@@ -171,35 +172,20 @@ class Delivery:
                 if content is not None:
                     line(console, f"Written to {output}.")
             sys.stdout.flush()
-
-
-@contextmanager
-def delivering(output: Path | None = None) -> Iterator[None]:
-    """Say after a failure inside the block that the answer may have been seen.
-
-    After the block no signal ends the command: its answer is out. An `output` has all of it, if it
-    is there.
-
-    Raises
-    ------
-    MipselectError, Interrupted
-    """
-    let_signals_raise()
-    try:
-        yield
-        ignore_signals()
-    except KeyboardInterrupt:
-        whole = "" if output is None else f"; {output} has all of it, if it is there"
-        raise Interrupted(
-            "interrupted while the answer was being written: count it as seen, its budget as "
-            f"spent{whole}"
-        ) from None
-    except OSError as error:
-        abandon(sys.stdout)
-        raise MipselectError(
-            f"the answer could not be written to standard output: {error}; count what was written "
-            "of it as seen, its budget as spent"
-        ) from error
+            # No signal ends the command from now on: its answer is out.
+            ignore_signals()
+        except KeyboardInterrupt:
+            whole = "" if output is None else f"; {output} has all of it, if it is there"
+            raise Interrupted(
+                "interrupted while the answer was being written: count it as seen, its budget as "
+                f"spent{whole}"
+            ) from None
+        except OSError as error:
+            abandon(sys.stdout)
+            raise MipselectError(
+                f"the answer could not be written to standard output: {error}; count what was "
+                "written of it as seen, its budget as spent"
+            ) from error
 
 
 def text_console() -> Console:

@@ -240,22 +240,16 @@ class ReleasePlan:
         unit = recorded.get("protected_unit", ROW)
         notes = warnings(self.head, unit, self.ledger, self.doubts(known))
         chance = None if known is None else self.method.chance_level(problem, known)
+        asked = {**self.head, **recorded, "notes": notes}
         if data is None:
-            self._plan(problem, recorded, notes, delivery)
+            self._plan(problem, asked, delivery)
         else:
             near = None if chance is None else chance.near
-            asked = {**self.head, **recorded, "nearly_blind": near, "notes": notes}
-            self._draw(data, asked, delivery)
+            self._draw(data, {**asked, "nearly_blind": near}, delivery)
         if chance is not None and chance.sentence:
             say(f"warning: {chance.sentence}")
 
-    def _plan(
-        self,
-        problem: Problem,
-        recorded: Mapping[str, Any],
-        notes: list[str],
-        delivery: output.Delivery,
-    ) -> None:
+    def _plan(self, problem: Problem, asked: Mapping[str, Any], delivery: output.Delivery) -> None:
         """Deliver what would be drawn, and what the ledger would have left."""
         with about(self.title):
             total = self.total(self.method.stated(self.method.problem(problem)))
@@ -272,12 +266,12 @@ class ReleasePlan:
 
         def render(console: Console) -> None:
             nothing = "dry run; no row was read, nothing drawn and nothing spent"
-            self._print(console, nothing, total, recorded)
+            self._print(console, nothing, total, asked)
             if budget:
                 output.line(console, budget)
 
-        begun = {**self.head, "dry_run": True, "sensitive": False, **self.stating(total)}
-        delivery.deliver({**begun, **recorded, "notes": notes, "ledger": left}, render)
+        told = {"dry_run": True, "sensitive": False, **self.stating(total), "ledger": left}
+        delivery.deliver({**asked, **told}, render)
 
     def _draw(self, data: StoredData, asked: Mapping[str, Any], delivery: output.Delivery) -> None:
         """Make the law, charge, draw and deliver."""

@@ -180,7 +180,7 @@ def _toml(arguments: SolveArguments, instance: Instance) -> str:
 
 def _source(arguments: SolveArguments) -> ProblemSource:
     """Choose a table by its ending, else moments or an instance."""
-    from mipselect.cli.inputs import asked_of, scored_table
+    from mipselect.cli.inputs import ProblemSource, asked_of
     from mipselect.tables.instances import ScoredTable, table_within_its_rows
     from mipselect.tables.sources import is_table
 
@@ -201,7 +201,8 @@ def _source(arguments: SolveArguments) -> ProblemSource:
     of_loss = stated(**asdict(source.bounds)) | {"intercept": not question.no_intercept}
     asked = replace(question, never=None).question_about(schema, target)
     scored = ScoredTable(rows, asked, size, of_loss, None)
-    return scored_table(source.instance, scored, files=[Path(source.instance)])
+    files = [Path(source.instance)]
+    return ProblemSource.of_made(source.instance, scored.problem, scored.made, files)
 
 
 def _search(instance: Instance, method: str, asked: SearchArguments, watch: Watch) -> Found:
