@@ -24,7 +24,7 @@ from mipselect.mechanisms.scores.noisy_max import NoisyMax, permute_and_flip
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.regression.rows import ModelRows
-from mipselect.tables.encoders import Encoder, Scaled, Unscaled, two_numbers
+from mipselect.tables.encoders import Encoder, Scaled, Unscaled
 from mipselect.tables.fields import Field, outward
 from mipselect.tables.mapping import open_table, read_rows
 from mipselect.tables.public_map import PublicMap, Ranges, TableQuestion
@@ -410,7 +410,10 @@ def may_be_narrowed(encoder: Encoder) -> bool:
 
     A range of two whole numbers, such as 0 and 1, has no part.
     """
-    if not isinstance(encoder, Scaled) or two_numbers(encoder):
+    if not isinstance(encoder, Scaled):
+        return False
+    ends = math.ceil(encoder.low), math.floor(encoder.high)
+    if encoder.field.counts_whole and ends[1] - ends[0] == 1:
         return False
     narrowest = 0.25 * OF_NUMBER.narrowest * (encoder.high - encoder.low)
     largest = max(abs(encoder.low), abs(encoder.high))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from scipy.special import expit, logit
 from mipselect import disk, validation
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-from mipselect.frames import numeric_matrix
+from mipselect.frames import is_of, numeric_matrix
 from mipselect.losses.classes import Classes, checked_classes
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.release import Release
@@ -23,7 +24,6 @@ from mipselect.regression.rows import Drawn, RowMap
 from mipselect.tables.encoders import PER_UNIT, TableEquation, Term
 from mipselect.tables.mapping import mapped_batches
 from mipselect.tables.model_table import ModelTable
-from mipselect.tables.sources import columns_by_name
 from mipselect.validation import listed, shown
 
 TARGET = "y"
@@ -191,7 +191,7 @@ class ModelRelease(Release):
                 f"({listed(self.column_names)}); paths are for models of a table with a schema"
             )
         coefficients = np.array(self._released())
-        table = numeric_matrix(columns_by_name(X, self.column_names))[0]
+        table = numeric_matrix(_by_name(X, self.column_names))[0]
         if table.shape[1] != self.rows.size:
             raise InvalidInput(
                 f"X must have {self.rows.size} columns ({listed(self.column_names)}), got "
@@ -470,3 +470,34 @@ def model_in(content: Any, what: str) -> ModelRelease:
         raise InvalidInput(f"{what}: {error}") from error
     except RecursionError:
         raise InvalidInput(f"{what}: not a stored model: it is nested too deeply") from None
+
+
+COUNTED = re.compile(r"x?\d+")
+"""Names that columns get where they have none."""
+
+
+def _by_name(X: Any, names: Sequence[str]) -> Any:
+    """Return the named columns of a frame in their order; whatever has no names stays as it is.
+
+    Parameters
+    ----------
+    X : array_like, or a frame of pandas or Polars, or pyarrow.Table
+    names : sequence of str
+        Names that say no more than a place take columns by their place.
+
+    Raises
+    ------
+    InvalidInput
+        If a frame of so many columns has others.
+    """
+    if not is_of(X, "pyarrow.Table", "pandas.DataFrame", "polars.DataFrame"):
+        return X
+    known = X.column_names if is_of(X, "pyarrow.Table") else list(X.columns)
+    if set(names) <= set(known):
+        return X[list(names)] if is_of(X, "pandas.DataFrame") else X.select(list(names))
+    if all(map(COUNTED.fullmatch, names)) or len(known) != len(names):
+        return X
+    raise InvalidInput(
+        f"X must have the columns {listed(names)}, got {listed([str(name) for name in known])}; "
+        "give X.to_numpy() if they are these by their place"
+    )

@@ -288,14 +288,6 @@ def target_of(field: Field, *, scaled: bool) -> Target:
     return Target(encoder, None, column.scale, column.offset)
 
 
-def two_numbers(encoder: Encoder) -> tuple[int, int] | None:
-    """Return the values of a range of two whole numbers, such as 0 and 1; None for any other."""
-    if not isinstance(encoder, Scaled) or not encoder.field.counts_whole:
-        return None
-    first, second = math.ceil(encoder.low), math.floor(encoder.high)
-    return (first, second) if second - first == 1 else None
-
-
 def checked_range(low: float, high: float, what: str) -> tuple[float, float]:
     """Return a range that is wide enough for its middle to lie between its ends."""
     if not (high - low >= SMALLEST_SCALE and low < 0.5 * (low + high) < high):

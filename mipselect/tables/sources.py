@@ -7,7 +7,6 @@ decides nothing: a value in one row may decide it.
 from __future__ import annotations
 
 import glob
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -25,7 +24,7 @@ from mipselect.frames import is_of
 from mipselect.tables import parts
 from mipselect.tables.foreign_files import excel_part, stat_part
 from mipselect.tables.values import UNWRITABLE, arrow_cells
-from mipselect.validation import listed, shown
+from mipselect.validation import shown
 
 KNOWN = (
     "a path (.csv, .csv.gz, .parquet, .arrow, .sav, .dta, .sas7bdat, .xpt, .xlsx, a folder or a "
@@ -269,37 +268,6 @@ def _polars_column(series: Any) -> pa.Array:
 
 def _one_piece(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-
-
-COUNTED = re.compile(r"x?\d+")
-"""Names that columns get where they have none."""
-
-
-def columns_by_name(X: Any, names: Sequence[str]) -> Any:
-    """Return the named columns of a frame in their order; whatever has no names stays as it is.
-
-    Parameters
-    ----------
-    X : array_like, or a frame of pandas or Polars, or pyarrow.Table
-    names : sequence of str
-        Names that say no more than a place take columns by their place.
-
-    Raises
-    ------
-    InvalidInput
-        If a frame of so many columns has others.
-    """
-    if not (isinstance(X, pa.Table) or is_of(X, *FRAMES)):
-        return X
-    known = X.column_names if isinstance(X, pa.Table) else list(X.columns)
-    if set(names) <= set(known):
-        return X[list(names)] if is_of(X, "pandas.DataFrame") else X.select(list(names))
-    if all(map(COUNTED.fullmatch, names)) or len(known) != len(names):
-        return X
-    raise InvalidInput(
-        f"X must have the columns {listed(names)}, got {listed([str(name) for name in known])}; "
-        "give X.to_numpy() if they are these by their place"
-    )
 
 
 CSV, PARQUET, IPC, STAT, EXCEL = "CSV", "Parquet", "Arrow", "SPSS, Stata or SAS", "Excel"
