@@ -14,7 +14,7 @@ from mipselect.cli import output
 from mipselect.cli.declared import argument, command, group, option, options
 from mipselect.cli.output import NO_FILE, Delivery, check_output, heading, line, print_table
 from mipselect.errors import InvalidInput, LedgerBroken
-from mipselect.privacy.guarantee import Guarantee, amount, checked_relation
+from mipselect.privacy.guarantee import RELATIONS, Guarantee, amount
 from mipselect.validation import checked_share
 
 if TYPE_CHECKING:  # --help imports no ledger.
@@ -59,7 +59,7 @@ class CreateArguments:
         "--relation",
         "Under which the budget is meant.",
         default="replace-one",
-        metavar="replace-one|add-remove",
+        choices=RELATIONS,
     )
     unit: str = option(
         "--unit", 'Whom or what one row stands for, such as "patient".', default="row"
@@ -116,7 +116,7 @@ def create(arguments: CreateArguments) -> None:
         file,
         epsilon=arguments.epsilon,
         delta=arguments.delta,
-        relation=checked_relation(arguments.relation, "--relation"),
+        relation=arguments.relation,
         unit=arguments.unit,
         rho=arguments.rho,
     )

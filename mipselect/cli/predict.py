@@ -94,11 +94,22 @@ def predict(arguments: PredictArguments) -> None:
     Predictions cost no budget, for the model is released. They are not private
     for the rows of DATA.
     """
-    data, output = arguments.table.data, arguments.delivery.output
-    model = _checked_model(arguments)
-    threshold = _threshold(arguments.threshold, model)
-    table = model.table
-    assert table is not None
+    from mipselect.regression import ModelRelease
+    from mipselect.regression.evaluation import measurable_table
+
+    data, output, typed = arguments.table.data, arguments.delivery.output, arguments.threshold
+    model = ModelRelease.load(arguments.model)
+    with about(str(arguments.model)):
+        table = measurable_table(model)
+    asked = {"--probability": arguments.probability, "--threshold": typed != str(HALF)}
+    for name in (name for name in asked if asked[name] and model.classes is None):
+        raise InvalidInput(
+            f"{name} needs a model of two classes by the logistic loss; {arguments.model} is one "
+            f"of {table.target} by {model.mechanism}"
+        )
+    read = [arguments.model, Path(data)]
+    check_output(output, read, endings=(".csv",), replace=arguments.delivery.replace)
+    threshold = _threshold(typed, model)
     if not model.private:
         say(f"warning: {SEEDED}")
     with Spinner(f"reading {data}"):
@@ -136,7 +147,7 @@ def predict(arguments: PredictArguments) -> None:
             sys.stdout.write(written)
 
     arguments.delivery.deliver(report, render, None if output is None else written.encode())
-    if classes is not None and arguments.threshold == str(HALF):
+    if classes is not None and typed == str(HALF):
         say(
             f"note: {table.target} is {names[1]} where its probability, the second column (which "
             f"--probability insists on), is above {HALF:g}: of a rare class in few rows. "
@@ -144,33 +155,6 @@ def predict(arguments: PredictArguments) -> None:
             f"--quality-share, by which as many are {names[1]} as there are"
         )
     say(f"note: {note}")
-
-
-def _checked_model(arguments: PredictArguments) -> ModelRelease:
-    """Read the model; raise `InvalidInput` where it, or the name of the answer, is not usable."""
-    from mipselect.regression import ModelRelease
-
-    model, delivery = arguments.model, arguments.delivery
-    released = ModelRelease.load(model)
-    if released.table is None:
-        raise InvalidInput(
-            f"{model}: is a model of arrays, not of a table with a schema; ModelRelease.load in "
-            "Python predicts from its columns"
-        )
-    read = [model, Path(arguments.table.data)]
-    check_output(delivery.output, read, endings=(".csv",), replace=delivery.replace)
-    if not released.has_model:
-        raise InvalidInput(f"{model}: no model was released, for the private test failed")
-    asked = {
-        "--probability": arguments.probability,
-        "--threshold": arguments.threshold != str(HALF),
-    }
-    for name in (name for name in asked if asked[name] and released.classes is None):
-        raise InvalidInput(
-            f"{name} needs a model of two classes by the logistic loss; {model} is one of "
-            f"{released.table.target} by {released.mechanism}"
-        )
-    return released
 
 
 def _threshold(text: str, model: ModelRelease) -> float:

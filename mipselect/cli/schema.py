@@ -19,7 +19,7 @@ from mipselect.cli.progress import Spinner
 from mipselect.cli.table_options import SCHEMA, TABLE_PANEL, SchemaOptions, TableArgument
 from mipselect.documents import markdown
 from mipselect.errors import InvalidInput, about
-from mipselect.validation import listed, printable, shown
+from mipselect.validation import listed, printable
 
 if TYPE_CHECKING:
     from mipselect.tables.schema import TableSchema
@@ -150,6 +150,9 @@ def describe(arguments: DescribeArguments) -> None:
     replace(delivery, output=None).deliver(report, render)
 
 
+CHARACTERS = {",": ",", ";": ";", "tab": "\t"}
+
+
 @options
 class ToCsvArguments:
     """Arguments of `schema to-csv`."""
@@ -160,7 +163,7 @@ class ToCsvArguments:
         "--delimiter",
         "Between cells; with ';' minima and maxima have a decimal comma.",
         default=",",
-        metavar=",|;|tab",
+        choices=CHARACTERS,
     )
     delivery: Delivery = group(Delivery, without=("--output",))
 
@@ -183,9 +186,6 @@ class ConfirmArguments:
     delivery: Delivery = group(Delivery, without=NO_FILE)
 
 
-CHARACTERS = {",": ",", ";": ";", "tab": "\t"}
-
-
 @command
 def to_csv(arguments: ToCsvArguments) -> None:
     """Write a schema as CSV for a spreadsheet: a row for each field, a column for each property.
@@ -197,8 +197,6 @@ def to_csv(arguments: ToCsvArguments) -> None:
     from mipselect.tables.spreadsheet import spreadsheet_of
 
     given, path = arguments.schema, arguments.csv
-    if arguments.delimiter not in CHARACTERS:
-        raise InvalidInput(f"--delimiter must be , or ; or tab, got {shown(arguments.delimiter)}")
     check_output(path, [given], "OUT.csv", replace=arguments.delivery.replace)
     schema = TableSchema.read(given)
     with about(str(given)):

@@ -214,7 +214,8 @@ def measurable_table(model: ModelRelease) -> ModelTable:
     """Return the table of a model; raise `InvalidInput` for one of arrays, or one without any."""
     if model.table is None:
         raise InvalidInput(
-            "the model is one of arrays; only a model of a table with a schema can be evaluated"
+            "the model is one of arrays, and this needs one of a table with a schema; in Python "
+            "ModelRelease.load predicts from its columns"
         )
     if not model.has_model:
         raise InvalidInput("no model was released, for the private test failed")

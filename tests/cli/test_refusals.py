@@ -271,7 +271,7 @@ REFUSED: dict[str, dict[str, str | tuple[str, ...]]] = {
         "--output stays.csv": "is what is read",
         "--output x.json": "end in .csv",
     },
-    "predict arrays.json stays.csv": {"": "model of arrays"},
+    "predict arrays.json stays.csv": {"": "the model is one of arrays"},
     "predict stay.json few.csv": {"": ("few.csv", "there is no column")},
     "predict risk.json stays.csv": {
         **dict.fromkeys((f"--threshold {v}" for v in ("0", "1", "-0.1", "nan", "most")),
@@ -315,7 +315,7 @@ REFUSED: dict[str, dict[str, str | tuple[str, ...]]] = {
     "schema to-csv": {
         "absent.json t.csv": "absent.json: no such file",
         "schema.json a/t.csv": "OUT.csv a/t.csv: the folder a does not exist",
-        "schema.json t.csv --delimiter |": "--delimiter must be , or ; or",
+        "schema.json t.csv --delimiter |": "must be one of ,, ;, tab, got '|'",
         "schema.json schema.json --replace": "is what is read",
         "bad.json t.csv": "bad.json: fields must be of type array",
         "long.json t.csv": "long.json: field 'a': its categories are a cell of",
