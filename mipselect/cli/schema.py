@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +18,7 @@ from mipselect.cli.progress import Spinner
 from mipselect.cli.table_options import SCHEMA, TABLE_PANEL, SchemaOptions, TableArgument
 from mipselect.documents import markdown
 from mipselect.errors import InvalidInput, about
-from mipselect.validation import listed, printable
+from mipselect.validation import listed, plural, printable
 
 if TYPE_CHECKING:
     from mipselect.tables.schema import TableSchema
@@ -115,8 +114,6 @@ def describe(arguments: DescribeArguments) -> None:
     found = described(source, codebook, proposed)
     schema, sensitive = found.schema, any(field.type_proposed for field in found.schema.fields)
     gaps = schema.gaps
-    if file is not None:
-        write_whole(file, schema.text.encode(), sensitive=sensitive)
 
     def render(console: Console) -> None:
         if sensitive:
@@ -131,7 +128,6 @@ def describe(arguments: DescribeArguments) -> None:
         texts = [NO_TYPES] * found.typeless + [f"note: {note}." for note in found.notes]
         texts += [PROPOSED_TYPES.format(file or "FILE")] * sensitive
         texts += [FROM_WHERE, TYPICAL, IDENTIFIERS] if gaps else [COMPLETE]
-        texts += [] if file is None else [f"Written to {file}."]
         for text in texts:
             line(console, text)
 
@@ -147,7 +143,7 @@ def describe(arguments: DescribeArguments) -> None:
         "notes": list(found.notes),
         "advice": f"{FROM_WHERE} {TYPICAL} {IDENTIFIERS}",
     }
-    replace(delivery, output=None).deliver(report, render)
+    delivery.deliver(report, render, None if file is None else schema.text.encode())
 
 
 CHARACTERS = {",": ",", ";": ";", "tab": "\t"}
@@ -227,7 +223,7 @@ def _deliver(name: str, given: Path, path: Path, schema: TableSchema, delivery: 
     gaps = schema.gaps
     to_confirm = [field.name for field in schema.fields if field.type_proposed]
     count = len(schema.fields)
-    parts = [f"{count} field{'s' * (count != 1)}"]
+    parts = [plural(count, "field")]
     if gaps:
         parts.append(f"to fill in: {listed(list(gaps))}")
     if to_confirm:
@@ -263,25 +259,19 @@ def confirm(arguments: ConfirmArguments) -> None:
             f"{file}: proposed from the data were {'; '.join(map(type_in_words, proposed))}. Where "
             "each is known without them, from a codebook or the design of the study, give --yes"
         )
+    done = "no type was proposed from the data; nothing to confirm."
     if proposed:
         write_whole(file, confirmed(schema).text.encode(), sensitive=False)
-
-    def render(console: Console) -> None:
-        if not proposed:
-            line(console, f"{file}: no type was proposed from the data; nothing to confirm.")
-            return
-        line(console, f"{file}: confirmed the types of {len(proposed)} fields.")
-
+        done = f"confirmed the types of {plural(len(proposed), 'field')}."
     report = {
         "sensitive": False,
         "command": "schema confirm",
         "schema": str(file),
         "confirmed": {field.name: field.type for field in proposed},
     }
-    arguments.delivery.deliver(report, render)
+    arguments.delivery.deliver(report, lambda console: line(console, f"{file}: {done}"))
 
 
-PAGE = ".html"
 TITLES = ("field", "fine", "missing", "below minimum", "above maximum", "in no list", "unreadable")
 """Titles of columns: the field, and kinds of values."""
 
@@ -335,7 +325,7 @@ def check(arguments: CheckArguments) -> None:
     notes, rows = found.notes, [field.cells for field in found.fields]
     findings = [f"{finding}." for finding in found.findings]
     page = None
-    if delivery.output is not None and delivery.output.suffix == PAGE:
+    if delivery.output is not None and delivery.output.suffix == ".html":
         title = f"SENSITIVE: check of {data}"
         paragraph = markdown.paragraph
         blocks = [f"# {markdown.letters(title)}", markdown.alert(SENSITIVE), *map(paragraph, notes)]
