@@ -22,7 +22,7 @@ from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.regression import perturbed_objective as objective
 from mipselect.regression.base import NumberPredictor, PrivateLinearModel
-from mipselect.regression.rows import Balls, Drawn, ModelRows, RowMap
+from mipselect.regression.rows import HUBER, Balls, Drawn, ModelRows, RowMap
 from mipselect.validation import SMALLEST_SCALE, checked_nonnegative, checked_scale
 
 REACH = 3.0
@@ -281,7 +281,7 @@ class ObjectivePerturbationRegressor(NumberPredictor, _ObjectivePerturbation):
     _balance = 64.0
 
     def _loss(self) -> objective.SmoothLoss:
-        if self.loss == objective.HUBER:
+        if self.loss == HUBER:
             return objective.Huber(objective.LEAST_THRESHOLD * self._target_bound())
         return objective.regression_loss(self.loss)
 
@@ -294,17 +294,15 @@ class ObjectivePerturbationRegressor(NumberPredictor, _ObjectivePerturbation):
     def noise_grows_with_target(self) -> bool:
         """True for Huber's loss whose κ follows the target, if the intercept says where it is."""
         plain = self.fit_intercept and self.coef_bound is None and self.row_bound is None
-        return plain and self.loss == objective.HUBER
+        return plain and self.loss == HUBER
 
     def _for_rows(self, count: int | None) -> Self:
         """Give Huber's loss without a number its κ."""
-        if self.loss != objective.HUBER:
+        if self.loss != HUBER:
             return self
         wanted = self._target_bound() * objective.default_threshold(float(self.epsilon), count)
         threshold = max(wanted, SMALLEST_SCALE)  # The least bound of a target has a κ below it.
-        settled: Self = clone(self).set_params(
-            ledger=None, loss=f"{objective.HUBER}({threshold:.3g})"
-        )
+        settled: Self = clone(self).set_params(ledger=None, loss=f"{HUBER}({threshold:.3g})")
         return settled
 
     def _target_bound(self) -> float:

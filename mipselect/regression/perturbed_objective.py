@@ -15,10 +15,10 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.losses.base import word_and_number
-from mipselect.regression.rows import Balls
+from mipselect.regression.rows import HUBER, Balls
 from mipselect.validation import checked_scale, shown
 
-SQUARED, HUBER = "squared", "huber"
+SQUARED = "squared"
 
 LEAST_THRESHOLD = 0.25
 FEW_ROWS = 2000.0

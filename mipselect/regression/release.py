@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,11 +18,11 @@ from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.frames import is_of, numeric_matrix
 from mipselect.losses.classes import Classes, checked_classes
-from mipselect.privacy.guarantee import Guarantee
+from mipselect.privacy.guarantee import ROW, Guarantee
 from mipselect.privacy.release import Release
 from mipselect.quality.measures import Quality
-from mipselect.regression.rows import Drawn, RowMap
-from mipselect.tables.encoders import PER_UNIT, TableEquation, Term
+from mipselect.regression.rows import HUBER, Drawn, RowMap
+from mipselect.tables.encoders import CATEGORY, INTERCEPT, PER_UNIT, TableEquation, Term
 from mipselect.tables.mapping import mapped_batches
 from mipselect.tables.model_table import ModelTable
 from mipselect.validation import listed, shown
@@ -409,9 +410,65 @@ class ModelRelease(Release):
         >>> print(model.fit(X, X[:, 0]).release_.summary().splitlines()[1])
         Features: x0
         """
-        from mipselect.regression.coefficients import summary_text
+        table = self.table
+        lines, guarantee = self._said(ROW if table is None else table.unit)
+        drawn = "" if self.has_model else ": no model, for the private test failed"
+        features = ", ".join(self.feature_names or map(str, self.support))
+        kept = () if table is None else table.always
+        always = f"; always in: {', '.join(kept)}" if kept else ""
+        lines += [f"Model: {self.mechanism}{drawn}", f"Features: {features}{always}"]
+        if self.has_model:
+            lines += [*self.in_units.lines, *self.reading_notes]
+        if self.quality is not None:
+            lines += self.quality.lines
+        return "\n".join([*lines, guarantee, *(f"Note: {note}." for note in self.footnotes)])
 
-        return summary_text(self)
+    @property
+    def reading_notes(self) -> list[str]:
+        """Sentences that say once how to read the coefficients, and what is not listed."""
+        rule, table = self.in_units, self.table
+        notes = [f"{self._of_a_coefficient(rule)}."]
+        if HUBER in self.mechanism:
+            notes.append(
+                "Large errors count by their size and not by its square: where the target has a "
+                "long tail, predictions lie between its median and its mean. For means take the "
+                "squared loss."
+            )
+        if any(term.kind == CATEGORY for term in rule.terms):
+            notes.append(
+                "The coefficient of a category that few rows have, or none, is mostly noise."
+            )
+        if table is not None and table.weight is not None:
+            notes.append(f"Rows counted by the survey weight {table.weight}.")
+        if table is not None and table.ranges:
+            told = [f"{name} {low:.6g} to {high:.6g}" for name, (low, high) in table.ranges.items()]
+            notes.append(
+                "Numbers count within their ranges, or the parts that were found to hold most "
+                f"values, and as the middle where they are missing: {', '.join(told)}."
+            )
+        notes += [
+            f"The range of {drawn['field']}, {drawn['minimum']:.4g} to {drawn['maximum']:.4g}, was "
+            f"found privately, with ε = {drawn['epsilon']:.6g} of this release."
+            for drawn in self.drawn_ranges
+        ]
+        if rule.left_out:
+            notes.append(
+                f"Not listed: {rule.left_out}; to_frame() and the file of the release have them."
+            )
+        return notes
+
+    def _of_a_coefficient(self, rule: TableEquation) -> str:
+        """Say what a coefficient is in units of, or what it is added to."""
+        noise = "with noise for privacy beside the error of any sample"
+        if rule.step:
+            return f"A coefficient is in steps of {rule.target}, {noise}: {rule.step}"
+        if rule.log_odds:
+            return (
+                "A coefficient is added to the logarithm of the odds of the class, which it "
+                f"multiplies by the number shown, {noise}"
+            )
+        per = "per unit of its column" if self.table is None else "in units of the target"
+        return f"A coefficient is {per}, {noise}"
 
     def to_frame(self) -> Any:
         """Return the coefficients as a frame of pandas, a row for each; all of it is released.
@@ -427,9 +484,16 @@ class ModelRelease(Release):
         InvalidInput
             If no model was released.
         """
-        from mipselect.regression.coefficients import coefficient_frame
+        import pandas as pd
 
-        return coefficient_frame(self)
+        rule = self.in_units
+        columns: dict[str, list[Any]] = {
+            name: [getattr(term, name) for term in rule.all_terms]
+            for name in ("field", "kind", "category", "reference", "coefficient")
+        }
+        if rule.log_odds:
+            columns["odds_ratio"] = [_odds_ratio(term) for term in rule.all_terms]
+        return pd.DataFrame({**columns, "aside": [term.aside for term in rule.all_terms]})
 
     def plot(self, axes: Any = None) -> Any:
         """Draw the coefficients and the guarantee; needs matplotlib.
@@ -501,3 +565,13 @@ def _by_name(X: Any, names: Sequence[str]) -> Any:
         f"X must have the columns {listed(names)}, got {listed([str(name) for name in known])}; "
         "give X.to_numpy() if they are these by their place"
     )
+
+
+def _odds_ratio(term: Term) -> float:
+    """Return the factor by which a term multiplies the odds.
+
+    It is ``inf`` beyond all doubles, and NaN for the intercept.
+    """
+    if term.kind == INTERCEPT:
+        return math.nan
+    return math.inf if term.odds_ratio is None else term.odds_ratio

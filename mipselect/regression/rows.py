@@ -190,6 +190,9 @@ def products(rows: FloatArray, theta: FloatArray) -> FloatArray:
     return total
 
 
+HUBER = "huber"
+"""Word for Huber's loss, of a regressor and in the name of its mechanism."""
+
 IN_UNITS = ("coef_bound", "noise_scale", "noise_deviation")
 """Public numbers of a model that are in units of its target."""
 

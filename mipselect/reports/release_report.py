@@ -180,7 +180,6 @@ class ReportedRelease:
     def coefficients(self) -> dict[str, Any]:
         """The table of coefficients, by the names of its parts in the template."""
         # What reads tables takes long to import.
-        from mipselect.regression.coefficients import reading_notes
         from mipselect.tables.encoders import INTERCEPT, Term
 
         def meaning(term: Term) -> str:
@@ -197,7 +196,7 @@ class ReportedRelease:
             "titles": [titles[k] for k in there],
             "rows": [[row[k] for k in there] for row in rows],
             "numbers": titles[1:],
-            "notes": reading_notes(self.model),
+            "notes": self.model.reading_notes,
         }
 
     @property
