@@ -21,8 +21,6 @@ from mipselect.cli.start import say
 from mipselect.errors import InvalidInput, about
 from mipselect.mechanisms.base import Mechanism
 from mipselect.privacy.guarantee import Guarantee, amount
-from mipselect.problem.block_scores import BlockScores
-from mipselect.problem.instance import Instance
 from mipselect.problem.stored import StoredData
 from mipselect.regression import plan, ranges
 from mipselect.regression.evaluation import Measuring, kept_apart_of_table
@@ -75,8 +73,8 @@ def plan_of(arguments: FitArguments) -> tuple[FitPlan, ProblemSource]:
     )
     if drawn.ranges is not None:
         say(f"note: {NO_RANGES}. {ranges.ADVICE}.")
-    source = ProblemSource.of_made(table.data, drawn.scored(rows).problem, made.scored, read)
-    return made, source
+    of_rows = drawn.scored(rows).problem, lambda: drawn.scored(made.fitted[0]).made()
+    return made, ProblemSource.of_made(table.data, *of_rows, read)
 
 
 def _fitter(
@@ -222,8 +220,7 @@ class FitPlan(ReleasePlan):
         what = {
             "guarantee_of_selection": features,
             "guarantee_of_ranges": "ranges that nobody stated",
-            "guarantee_of_model": "where most values lie within the ranges, and the coefficients "
-            "by objective perturbation",
+            "guarantee_of_model": "where most values lie within the ranges, and the coefficients",
         }
         parts = self.parts(total)
         return ", ".join(f"{amount(parts[key])} for {what[key]}" for key in what if key in parts)
@@ -233,10 +230,6 @@ class FitPlan(ReleasePlan):
         """Rows that a model is fitted to, and what measures it on those that are kept apart."""
         share, relation = self.fitter.quality_share, self.drawn.regressor.relation
         return kept_apart_of_table(self.rows, self.drawn.question, share, relation, self.source)
-
-    def scored(self) -> Instance | BlockScores:
-        """Make what features are drawn from; nothing is raised because of the rows."""
-        return self.drawn.scored(self.fitted[0]).made()
 
     def law(self, data: StoredData, progress: ProgressCallback) -> Mechanism[Any]:
         """See `ReleasePlan`."""
@@ -261,8 +254,3 @@ class FitPlan(ReleasePlan):
         """Print the model in the units of its table."""
         for text in release.summary().splitlines():
             output.line(console, text)
-
-    def verdict(self, release: Any) -> str:
-        """See `ReleasePlan`."""
-        quality = release.quality
-        return "" if quality is None or quality.beats_chance else str(quality.verdict)

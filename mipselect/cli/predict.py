@@ -286,6 +286,4 @@ def evaluate(arguments: EvaluateArguments) -> None:
             line(console, f"{people_in_words(unit, unit_rule)}.")
 
     asked = {**head, "protected_unit": unit, "notes": notes}
-    quality = releasing.charge_and_deliver(ledger, asked, draw, entries, show, delivery)
-    if not quality.beats_chance:
-        say(f"warning: {quality.verdict}")
+    releasing.charge_and_deliver(ledger, asked, draw, entries, show, delivery)

@@ -26,6 +26,7 @@ from mipselect.privacy.guarantee import ROW, amount, is_row
 from mipselect.privacy.public_fields import in_words, noted, public_settings
 from mipselect.problem.problem import Problem
 from mipselect.problem.stored import StoredData
+from mipselect.quality.measures import Quality
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors import BY_NAME
 from mipselect.selectors.base import PrivateSelector, RowsSelector, ScoreSelector
@@ -139,10 +140,6 @@ class ReleasePlan:
         """Print the same."""
         row = " ".join(map(str, release.support)), ", ".join(release.feature_names)
         output.print_table(console, ("features", "names"), [row], left=("features", "names"))
-
-    def verdict(self, release: Any) -> str:
-        """Say what the release itself tells of its worth; "" for nothing."""
-        return ""
 
     @property
     def seeded(self) -> bool:
@@ -294,9 +291,7 @@ class ReleasePlan:
             words = "drawn {}, not private" if self.seeded else "released {}"
             self._print(console, words.format(self.drawn_is), release.guarantee, asked, release)
 
-        release = charge_and_deliver(self.ledger, asked, draw, entries, show, delivery)
-        if verdict := self.verdict(release):
-            say(f"warning: {verdict}")
+        charge_and_deliver(self.ledger, asked, draw, entries, show, delivery)
 
     def _print(
         self,
@@ -486,8 +481,10 @@ def charge_and_deliver(
     entries: Callable[[Drawn], Mapping[str, Any]],
     show: Callable[[Console, Drawn], None],
     delivery: output.Delivery,
-) -> Drawn:
+) -> None:
     """Draw, at the charge of a ledger, and deliver the answer with its place in the ledger.
+
+    What is not known to be better than chance is said to be so at the end.
 
     Parameters
     ----------
@@ -526,7 +523,9 @@ def charge_and_deliver(
             "interrupted: nothing was released, but the ledger may have been charged; "
             f"'mipselect ledger show {ledger.path}' shows it"
         ) from None
-    return drawn
+    quality = getattr(drawn, "quality", drawn)
+    if isinstance(quality, Quality) and not quality.beats_chance:
+        say(f"warning: {quality.verdict}")
 
 
 NOTHING_REMEMBERS = (
