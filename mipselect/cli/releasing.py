@@ -15,12 +15,11 @@ from rich.console import Console
 from mipselect import errors, privacy
 from mipselect.blocks.grid import MOST_ROWS
 from mipselect.cli import output
-from mipselect.cli.options import AUTO, PARSED, DrawOptions, check_solver, stated
+from mipselect.cli.options import DrawOptions
 from mipselect.cli.progress import Watch
 from mipselect.cli.start import let_signals_raise, say
 from mipselect.errors import InvalidInput, about
 from mipselect.mechanisms.base import Mechanism
-from mipselect.parameters import parameters_of
 from mipselect.privacy import Guarantee
 from mipselect.privacy.guarantee import ROW, amount, is_row
 from mipselect.privacy.public_fields import in_words, noted, public_settings
@@ -28,13 +27,12 @@ from mipselect.problem.problem import Problem
 from mipselect.problem.stored import StoredData
 from mipselect.quality.measures import Quality
 from mipselect.search.progress import ProgressCallback
-from mipselect.selectors import BY_NAME
 from mipselect.selectors.base import PrivateSelector, RowsSelector, ScoreSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.described import looking_like_identifiers
 from mipselect.tables.public_map import people_in_words
-from mipselect.validation import checked_integer, checked_positive, listed
+from mipselect.validation import checked_integer, listed
 
 if TYPE_CHECKING:
     from mipselect.cli.inputs import ProblemSource
@@ -313,68 +311,11 @@ class ReleasePlan:
         print_settings(console, settings)
 
 
-def support_plan(drawing: DrawOptions, head: Mapping[str, Any]) -> ReleasePlan:
-    """Open the ledger and check the options of a draw of a support, before any data are read.
-
-    Parameters
-    ----------
-    drawing : DrawOptions
-    head : mapping
-        See `ReleasePlan`.
-
-    Raises
-    ------
-    InvalidInput
-        Naming the option.
-    """
-    ledger = drawing.charge.opened()
-    name = default_method(ledger) if drawing.method is None else drawing.method
-    method = method_asked_for(name, drawing.epsilon, drawing.further)
-    return ReleasePlan(head=head, drawing=drawing, ledger=ledger, method=method)
-
-
 def default_method(ledger: privacy.Ledger | None) -> str:
     """Choose permute-and-flip, or the exponential mechanism where ρ is counted: it costs less ρ."""
     if ledger is not None and ledger.currency == "rho":
         return "exponential"
     return "permute-and-flip"
-
-
-def method_asked_for(name: str, epsilon: float, options: Mapping[str, Any]) -> PrivateSelector:
-    """Make a method; raise `InvalidInput`, naming the option, for what is wrong or not its own."""
-    checked_positive(epsilon, "--epsilon")
-    kind, chosen = BY_NAME[name], stated(**options)
-    flags = flags_of(kind)
-    for option in chosen:
-        if option not in flags:
-            others = [other for other, it in BY_NAME.items() if option in flags_of(it)]
-            raise InvalidInput(
-                f"{option} does not apply to --method {name}, but to {', '.join(others)}"
-            )
-    check_solver(chosen.get("--solver", AUTO))
-    values = {
-        flags[option]: PARSED[option][0](value) if option in PARSED else value
-        for option, value in chosen.items()
-    }
-    # Nothing would come of these beside the others.
-    if name == "mistakes" and "pool_size" in values and "test_epsilon" not in values:
-        raise InvalidInput(
-            "--pool-size (without --test-epsilon) does not apply to --method mistakes"
-        )
-    if "complexity" in values and len(values.get("sizes", ())) < 2:
-        raise InvalidInput("--complexity is for a choice between sizes: give --sizes, such as 1-8")
-    if issubclass(kind, ScoreSelector):
-        # An instance's number of rows is public unless it is said to be private.
-        values.setdefault("relation", "replace-one")
-    named = {field: option for option, field in flags.items()}
-    method: PrivateSelector = kind(epsilon=epsilon, **values)
-    return method.check(lambda field: named.get(field, field))
-
-
-def flags_of(kind: type[PrivateSelector]) -> dict[str, str]:
-    """Return the names of those parameters of a method that are options, by their option."""
-    known = parameters_of(kind).items()
-    return {about.flag: name for name, about in known if about.flag is not None}
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """`mipselect select`, `release` and `fit`: private supports, and models, of a table or an instance.
 
-What they do stands in `releasing` and `fit_plan`.
+What they do stands in `select_plan`, `fit_plan` and `releasing`.
 """
 
 from __future__ import annotations
@@ -84,13 +84,10 @@ def select(arguments: SelectArguments) -> None:
     sample-aggregate need none. Without --schema no bound has a default: one
     derived from the data would leak.
     """
-    from mipselect.cli import inputs, releasing
+    from mipselect.cli.select_plan import plan_of_table
 
-    table, schema = arguments.table, arguments.table.described(arguments)
-    titles = {} if schema is None else schema.titles
-    head = {"command": "select", **table.head, **({"titles": titles} if titles else {})}
-    plan = releasing.support_plan(arguments.drawing, head)
-    plan.deliver(inputs.table_asked_of(arguments, schema, plan), arguments.delivery)
+    plan, source = plan_of_table(arguments)
+    plan.deliver(source, arguments.delivery)
 
 
 @options
@@ -110,14 +107,9 @@ def release(arguments: ReleaseArguments) -> None:
 
     Running time, and whether a run ends, depend on the data and are not covered.
     """
-    from mipselect.cli import inputs, releasing
-    from mipselect.selectors.base import RowsSelector
+    from mipselect.cli.select_plan import plan_of_instance
 
-    instance, drawing = arguments.source.instance, arguments.drawing
-    plan = releasing.support_plan(drawing, {"command": "release", "instance": instance})
-    source = inputs.asked_of(arguments.source, plan.method.sizes)
-    if instance.endswith(inputs.ENDING) and isinstance(plan.method, RowsSelector):
-        plan.method.require_sums()
+    plan, source = plan_of_instance(arguments)
     plan.deliver(source, arguments.delivery)
 
 

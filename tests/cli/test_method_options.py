@@ -167,7 +167,7 @@ def test_a_plan_reads_no_row_draws_nothing_and_charges_nobody(
 
     monkeypatch.setattr(Mechanism, "release", fail)
     monkeypatch.setattr("mipselect.cli.inputs.load_problem", fail)
-    monkeypatch.setattr("mipselect.cli.inputs.read_table", fail)
+    monkeypatch.setattr("mipselect.cli.select_plan.read_table", fail)
     monkeypatch.setattr("mipselect.selectors.searched.top_supports", fail)
     after = run(*command)
     assert (before.code, before.err) == (0, "")
