@@ -203,14 +203,15 @@ class DualExpansion(Expansion):
     def __init__(self, node: FenchelNode, cutoff: float) -> None:
         self._node, self._limits = node, node.tuning.dual_points
         everything = Budget(np.arange(len(node.live)), node.size)
-        super().__init__([everything], np.array([-cutoff]), self._limits)
+        steps, promising = self._limits.steps, node.tuning.expanding.promising
+        super().__init__([everything], np.array([-cutoff]), steps, promising)
         self.best = node.bounds.only(node.row)
         self.lowest[0] = -proven(self.best, node)
 
     def improved(self) -> FenchelBounds:
         """Find the best dual point by the features with the largest weights."""
         credits, size = self._node.credits, self._node.size
-        start = np.argsort(-credits, kind="stable")[: self._limits.likely * size]
+        start = np.argsort(-credits, kind="stable")[: self._node.tuning.expanding.likely * size]
         z = np.zeros((1, len(credits)))
         z[0, start] = size / len(start)
         self.admit(start)

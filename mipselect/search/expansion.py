@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.backends.cuts import Budget
 from mipselect.search.progress import TRY
-from mipselect.search.tuning import DualPoints, Expanding
 
 LEAST = float(np.finfo(np.float64).min)
 
@@ -62,7 +61,10 @@ class Expansion(ABC):
         Disjoint, of L features together.
     needed : ndarray of shape (F,)
         Bounds on the gain that need no improvement.
-    limits : Expanding or DualPoints
+    steps : int
+        Points that are tried at most.
+    promising : int
+        After a step so many features more than are added may become part of the points.
 
     Attributes
     ----------
@@ -75,13 +77,13 @@ class Expansion(ABC):
     """
 
     def __init__(
-        self, budgets: Sequence[Budget], needed: FloatArray, limits: Expanding | DualPoints
+        self, budgets: Sequence[Budget], needed: FloatArray, steps: int, promising: int
     ) -> None:
         self.budgets, self.needed = budgets, needed
         self.lowest = np.full(len(needed), np.inf)
         features = sum(len(budget.positions) for budget in budgets)
         self.admitted = np.zeros((len(needed), features), dtype=bool)
-        self._steps, self._promising = limits.steps, limits.promising
+        self._steps, self._promising = steps, promising
         self.work = 0.0
 
     @abstractmethod

@@ -267,10 +267,6 @@ class TreeSearch(Generic[AnyNode]):
         asked = strategy, size, nodes, extent, allowance or self.tuning.allowance
         return self.tuning.uses(strategy) and self.run.accounts.worth(*asked)
 
-    def is_beyond(self, nodes: int) -> bool:
-        """Tell whether the search has visited more nodes than these."""
-        return self.run.subproblems > nodes
-
     def try_in_order(
         self, strategies: Sequence[NodeStrategy[AnyNode, Self]], node: AnyNode
     ) -> AnyNode | None:

@@ -75,16 +75,6 @@ class Strategy(StrEnum):
 
 
 @dataclass(frozen=True)
-class Patience:
-    """Numbers of subproblems after which a search turns to other means."""
-
-    cheap: int = 200
-    """Subproblems that are bounded by shares alone, before bounds around expansion points."""
-    near: int = 400
-    """After so many near columns are looked for."""
-
-
-@dataclass(frozen=True)
 class Allowance:
     """Nodes, of every size, whose cost a strategy may exceed what it settles by."""
 
@@ -106,6 +96,8 @@ class Screening:
     """Up to so many live features the block H_TT of all of them is formed."""
     tops_columns: int = 1024
     """Most live features for which a block of G is formed, and dropped, only to bound its rows."""
+    unknown: int = 512
+    """Most live features for pairs in closed form, where nothing is known of the rows of G."""
     much: float = 0.7
     """Share of features: with no more than these left it is worth screening again."""
 
@@ -190,15 +182,7 @@ class Together:
     """Most subproblems of one level that are formed at once, after the first."""
     supports: int = 4096
     """Supports that are evaluated at once where all are."""
-
-
-@dataclass(frozen=True)
-class InClosedForm:
-    """Subproblems of two or three additions that are settled by the gains of all of them."""
-
-    unknown: int = 512
-    """Most live features where nothing is known of the rows of G."""
-    worth: int = 2**18
+    pairs: int = 2**18
     """Most pairs, for every first feature of a triple, that its shares may leave open.
 
     With more, the children are bounded around expansion points, and their pairs looked at by that.
@@ -215,10 +199,6 @@ class DualPoints:
     """Supports that are evaluated between two looks at the threshold."""
     steps: int = 10
     """Points that are tried for one family."""
-    likely: int = 2
-    """A point begins with so many times as many features as are added;"""
-    promising: int = 4
-    """after every step so many beyond those that are added may become part of it."""
     precision: float = 1e-5
     """Relative duality gap that is aimed at."""
 
@@ -286,13 +266,14 @@ class Tuning:
     swaps: int = 200
     """Most swaps that improve the first incumbent."""
     allowance: Allowance = Allowance()
-    patience: Patience = Patience()
+    patience: int = 200
+    """Subproblems that are bounded by shares alone, before bounds around expansion points; after
+    twice as many near columns are looked for."""
     screening: Screening = Screening()
     expanding: Expanding = Expanding()
     spectrum: Spectrum = Spectrum()
     near: Near = Near()
     together: Together = Together()
-    closed_form: InClosedForm = InClosedForm()
     dual_points: DualPoints = DualPoints()
     masters: CutMasters = CutMasters()
     refining: Refining = Refining()

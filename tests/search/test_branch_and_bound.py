@@ -20,7 +20,7 @@ from mipselect.search.least_squares.near_columns import LiveSets, near_columns
 from mipselect.search.least_squares.node import SquaredNode, children_of, itself, squared_node
 from mipselect.search.least_squares.shares import gain_shares
 from mipselect.search.progress import Run
-from mipselect.search.tuning import TUNING, Patience, Strategy, Tuning
+from mipselect.search.tuning import TUNING, Strategy, Tuning
 from tests.support.designs import random_instance
 from tests.support.searches import ENDLESS, tree_of, tuned
 
@@ -124,7 +124,7 @@ def test_many_families_are_divided_by_clusters_at_once() -> None:
 
 def test_near_columns_wait_until_the_search_took_as_much_work() -> None:
     node = whole_of(1, 4)
-    tree = tree_of(node.problem, replace(TUNING, patience=Patience(-1, near=-1)))
+    tree = tree_of(node.problem, replace(TUNING, patience=-1))
     assert tree.informed(node, 0).near is None
     tree.run.accounts.work = TUNING.near.work * node.problem.features.count + 1.0
     assert tree.informed(node, 0).near is not None

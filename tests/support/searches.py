@@ -25,7 +25,7 @@ from mipselect.search.progress import Deadline, ProgressCallback, Run
 from mipselect.search.setup import Enumeration, Search, outer_approximation
 from mipselect.search.supports import find_levels, find_supports, number_of_listed
 from mipselect.search.tree import Engine, Method
-from mipselect.search.tuning import TUNING, Near, Patience, Screening, Spectrum, Strategy, Tuning
+from mipselect.search.tuning import TUNING, Near, Screening, Spectrum, Strategy, Tuning
 from tests.support.designs import all_supports, distances, provable
 
 ENDLESS = 10**9
@@ -54,7 +54,7 @@ def tuned(
     spectrum: Spectrum = TUNING.spectrum,
     screening: Screening = TUNING.screening,
     entries: int = TUNING.together.entries,
-    worth: int = TUNING.closed_form.worth,
+    worth: int = TUNING.together.pairs,
     least_size: int = TUNING.expanding.least_size,
     few_columns: int = TUNING.few_columns,
     bases: int = TUNING.dual_points.bases,
@@ -67,12 +67,11 @@ def tuned(
     """Other numbers; a search that is not patient with `cheap` bounds is soon a long one."""
     return replace(
         TUNING,
-        patience=Patience(cheap, near=2 * cheap),
+        patience=cheap,
         near=replace(near, work=min(near.work, 500.0 * max(cheap, 0))),
         spectrum=spectrum,
         screening=screening,
-        together=replace(TUNING.together, entries=entries),
-        closed_form=replace(TUNING.closed_form, worth=worth),
+        together=replace(TUNING.together, entries=entries, pairs=worth),
         expanding=replace(TUNING.expanding, least_size=least_size),
         few_columns=few_columns,
         dual_points=replace(TUNING.dual_points, bases=bases, supports=supports),

@@ -28,7 +28,7 @@ class ClosedForm(Engine[SquaredNode]):
         strategy = {2: Strategy.PAIRS, 3: Strategy.TRIPLES}.get(node.size)
         if strategy is None or not node.tuning.uses(strategy):
             return False
-        return node.row_tops is not None or len(node.live) <= node.tuning.closed_form.unknown
+        return node.row_tops is not None or len(node.live) <= node.tuning.screening.unknown
 
     def settle(self, node: SquaredNode, collector: Collector, run: Run) -> bool:
         """Evaluate those whose gain could bring the value below the cutoff."""
@@ -60,7 +60,7 @@ class ClosedForm(Engine[SquaredNode]):
             stop = min(stop, start + max(1, node.tuning.together.entries // (last - start)))
             run.subproblems += stop - start
             children = children_of(node, division.order[:last], start, stop)
-            if not self._settle_pairs(children, collector, run, node.tuning.closed_form.worth):
+            if not self._settle_pairs(children, collector, run, node.tuning.together.pairs):
                 return False
             start = stop
 

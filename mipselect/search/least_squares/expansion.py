@@ -131,7 +131,7 @@ class PointExpansion(Expansion):
         limits: Expanding,
         close_if_open: float,
     ) -> None:
-        super().__init__(budgets, needed, limits)
+        super().__init__(budgets, needed, limits.steps, limits.promising)
         self._limits, self._close_if_open = limits, close_if_open
         self.members: IntArray = np.empty(0, dtype=np.intp)
 

@@ -101,7 +101,7 @@ class SquaredTree(TreeSearch[SquaredNode]):
     @property
     def is_long(self) -> bool:
         """True if cheap bounds have had their chance, on many nodes."""
-        return self.is_beyond(self.tuning.patience.cheap)
+        return self.run.subproblems > self.tuning.patience
 
     def worth_expanding(self, node: SquaredNode) -> bool:
         """Tell whether a node that is screened should be bounded around an expansion point."""
@@ -129,7 +129,7 @@ class SquaredTree(TreeSearch[SquaredNode]):
             return node
         heavy = families * len(node.live) > limits.heavy
         costly = self.run.accounts.work > limits.work * features.count
-        late = costly and self.is_beyond(self.tuning.patience.near)
+        late = costly and self.run.subproblems > 2 * self.tuning.patience
         wanted = heavy or late or self.measures.near_known
         return replace(node, near=LiveSets(self.measures.near)) if gram.fits and wanted else node
 
@@ -184,7 +184,7 @@ class SquaredTree(TreeSearch[SquaredNode]):
         size, known = node.size - 1, self.measures
         if not node.problem.features.singles:
             return None
-        pairs = size == 2 and len(node.live) ** 2 > self.tuning.closed_form.worth
+        pairs = size == 2 and len(node.live) ** 2 > self.tuning.together.pairs
         if not pairs and (size < self.tuning.expanding.least_size or not self.is_long):
             return None
         of = self.run.accounts.of
