@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from mipselect.cli.declared import argument, command, group, option, options
-from mipselect.cli.output import Delivery, check_output, line, write_whole
+from mipselect.cli.output import Delivery, check_output, line
 from mipselect.cli.start import say
 from mipselect.disk import faults, parsed, small_content, text_of
 from mipselect.errors import InvalidInput, about
@@ -100,18 +100,17 @@ def report(arguments: ReportArguments) -> None:
     facts = {} if arguments.facts is None else read_facts(arguments.facts)
     releases = read_each(arguments.files)
     made = ReleaseReport(title=arguments.title, releases=releases, facts=facts)
-    if output is not None:
-        write_whole(output, pages[output.suffix](made).encode(), sensitive=False)
+    content = None if output is None else pages[output.suffix](made).encode()
 
     def render(console: Console) -> None:
         if output is None:
             console.print(made.markdown(), markup=False, soft_wrap=True, end="")
         else:
             names = joined([one.name for one in releases])
-            line(console, f"{output}: a report on {names}, {amount(made.total)} in all")
+            line(console, f"A report on {names}, {amount(made.total)} in all.")
 
     report = {"command": "report", "sensitive": False, "private": True, **made.to_dict()}
-    replace(arguments.delivery, output=None).deliver(report, render)
+    arguments.delivery.deliver(report, render, content)
     for warning in made.warnings:
         say(f"warning: {warning}")
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:  # --help imports none of them.
     from mipselect.cli.inputs import ProblemSource
     from mipselect.problem.descriptions import Expected
     from mipselect.problem.instance import Instance
-    from mipselect.search import Effort, MistakeLevels, SupportPool
+    from mipselect.search import MistakeLevels, SupportPool
 
     Found = SupportPool | MistakeLevels
 
@@ -116,6 +116,8 @@ def solve(arguments: SolveArguments) -> None:
             raise MipselectError(f"(sensitive) {name}: {error}") from error
         found, refused = error.partial, error
     comparison = None if refused else compared(instance, found, wanted)
+    effort = asdict(found.effort)
+    profile = effort.pop("strategies")
     report = {
         "command": "solve",
         "sensitive": True,
@@ -127,8 +129,8 @@ def solve(arguments: SolveArguments) -> None:
         **picked(found, "sensitivity", "tolerance", "certified"),
         "best": _best(instance, found),
         "expected": None if comparison is None else picked(comparison, "agrees", "exact"),
-        "effort": effort_counts(found.effort),
-        "profile": [asdict(strategy) for strategy in found.effort.strategies],
+        "effort": effort,
+        "profile": profile,
         "method": method,
     }
     if isinstance(found, search.SupportPool):
@@ -143,7 +145,7 @@ def solve(arguments: SolveArguments) -> None:
         _print_problem(console, report, instance, found)
         _print_best(console, report, instance, found)
         if isinstance(found, search.SupportPool):
-            _print_pool(console, report, instance, found, arguments.show)
+            _print_pool(console, report, instance, arguments.show)
         else:
             _print_levels(console, report, instance)
         console.print("Certified: yes" if found.certified else "Certified: NO")
@@ -251,11 +253,6 @@ def compared(instance: Instance, found: Found, wanted: Expected | None) -> Compa
     return Comparison(True, exact, f"agrees with [expected] {how}")
 
 
-def effort_counts(effort: Effort) -> dict[str, Any]:
-    """Return solver, seconds and counts of a search, without its strategies."""
-    return {name: value for name, value in asdict(effort).items() if name != "strategies"}
-
-
 def _best(instance: Instance, found: Found) -> dict[str, Any]:
     """Return the best support and its coefficients, as part of a JSON object."""
     best = found.supports[0].tolist()
@@ -350,12 +347,10 @@ def _names(instance: Instance, support: Sequence[int]) -> str:
     return ", ".join(instance.feature_names[j] for j in support)
 
 
-def _print_pool(
-    console: Console, report: Report, instance: Instance, pool: SupportPool, rows: int
-) -> None:
+def _print_pool(console: Console, report: Report, instance: Instance, rows: int) -> None:
     """Print the best supports of a pool, and what is proven about all others."""
-    shown = min(rows, len(pool))
-    heading(console, f"The {shown:,} best of {len(pool):,} listed supports")
+    shown, bound = min(rows, report["pool_size"]), report["rest_bound"]
+    heading(console, f"The {shown:,} best of {report['pool_size']:,} listed supports")
     listed = []
     for k, support in enumerate(report["supports"][:shown]):
         features, names = " ".join(map(str, support)), _names(instance, support)
@@ -363,10 +358,10 @@ def _print_pool(
     titles = ("rank", "value", "features", "names")
     output.print_table(console, titles, listed, left=titles[2:])
     console.print(f"Worst listed value: {report['worst_listed_value']:.10g}")
-    if math.isinf(pool.rest_bound):
+    if bound is None:
         console.print("Every support is listed.")
     else:
-        console.print(f"Proven for each of the others: at least {max(pool.rest_bound, 0.0):.10g}")
+        console.print(f"Proven for each of the others: at least {max(bound, 0.0):.10g}")
 
 
 def _print_levels(console: Console, report: Report, instance: Instance) -> None:
@@ -423,6 +418,8 @@ class FoundBySolver:
         report |= {"certified": levels is not None, "bound": finite_or_none(self.bound)}
         if levels is None:
             return report
+        effort = asdict(levels.effort)
+        del effort["strategies"]
         bounds = map(finite_or_none, levels.bounds.tolist())
         pairs = zip(levels.values.tolist(), bounds, strict=True)
         return report | {
@@ -430,7 +427,7 @@ class FoundBySolver:
             "support": levels.supports[0].tolist(),
             "levels": [{"value": value, "bound": bound} for value, bound in pairs],
             "tolerance": levels.tolerance,
-            "effort": effort_counts(levels.effort),
+            "effort": effort,
         }
 
 

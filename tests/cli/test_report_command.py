@@ -348,8 +348,8 @@ def test_the_hash_of_a_file_is_that_of_what_was_read(
 def test_every_file_has_a_name_and_costs_of_its_own(run: Run, here: Path) -> None:
     output = here / "r.md"
     assert run("report", *files(here), "--output", output).out == (
-        f"{output}: a report on fields.json, numbers.json, classes.json and quality.json, "
-        "ε = 26.5 in all\n"
+        "A report on fields.json, numbers.json, classes.json and quality.json, ε = 26.5 in all.\n"
+        f"Written to {output}.\n"
     )
     assert output.read_text() == run("report", *files(here)).out
     other = here / "other" / "fields.json"
