@@ -21,9 +21,8 @@ from mipselect.quality.measures import Quality
 from mipselect.regression.release import ModelRelease
 from mipselect.tables.fields import ROLE
 from mipselect.tables.mapping import chosen_rows, open_table, read_rows
-from mipselect.tables.model_table import ModelTable
 from mipselect.tables.parts import Part, total_rows
-from mipselect.tables.public_map import PublicMap, TableQuestion, checked_schema
+from mipselect.tables.public_map import ModelTable, PublicMap, TableQuestion, checked_schema
 from mipselect.tables.schema import PRIVACY_UNIT, TableSchema
 from mipselect.tables.sources import read_again
 from mipselect.validation import checked_budget, printable

@@ -39,8 +39,7 @@ from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.encoders import Encoder, places_of_columns
 from mipselect.tables.instances import ScoredTable, instance_of_table, layout_of_table
-from mipselect.tables.model_table import ModelTable
-from mipselect.tables.public_map import PublicMap, Ranges, TableQuestion
+from mipselect.tables.public_map import ModelTable, PublicMap, Ranges, TableQuestion
 from mipselect.validation import set_fields
 
 ModelOf = Callable[[Support, random.Random], tuple[PrivateLinearModel, ModelRows]]

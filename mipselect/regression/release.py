@@ -24,7 +24,7 @@ from mipselect.quality.measures import Quality
 from mipselect.regression.rows import HUBER, Drawn, RowMap
 from mipselect.tables.encoders import CATEGORY, INTERCEPT, PER_UNIT, TableEquation, Term
 from mipselect.tables.mapping import mapped_batches
-from mipselect.tables.model_table import ModelTable
+from mipselect.tables.public_map import ModelTable
 from mipselect.validation import listed, shown
 
 TARGET = "y"

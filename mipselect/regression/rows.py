@@ -11,7 +11,7 @@ import numpy as np
 
 from mipselect.arrays import FloatArray, checked_scales
 from mipselect.errors import InvalidInput
-from mipselect.tables.model_table import ModelTable
+from mipselect.tables.public_map import ModelTable
 from mipselect.validation import checked_flag, checked_integer, checked_scale, set_fields
 
 

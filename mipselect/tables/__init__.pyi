@@ -9,9 +9,9 @@ from mipselect.tables.encoders import Column as Column
 from mipselect.tables.encoders import TableEquation as TableEquation
 from mipselect.tables.encoders import Term as Term
 from mipselect.tables.fields import Field as Field
-from mipselect.tables.model_table import ModelTable as ModelTable
-from mipselect.tables.model_table import SchemaEncoder as SchemaEncoder
 from mipselect.tables.parts import TableFile as TableFile
+from mipselect.tables.public_map import ModelTable as ModelTable
 from mipselect.tables.public_map import PublicMap as PublicMap
 from mipselect.tables.schema import DerivedField as DerivedField
 from mipselect.tables.schema import TableSchema as TableSchema
+from mipselect.tables.schema_encoder import SchemaEncoder as SchemaEncoder
