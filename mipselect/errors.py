@@ -6,8 +6,6 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
-from types import FrameType
 from typing import Any
 
 __all__ = [
@@ -23,7 +21,6 @@ __all__ = [
     "NotCertified",
     "RelationMismatch",
     "SolverFailure",
-    "UnknownSolver",
     "UsefulnessWarning",
 ]
 
@@ -48,10 +45,6 @@ class MipselectError(Exception):
 
 class InvalidInput(MipselectError, ValueError):
     """Data, a parameter or a file is not what it must be; the message says what would be right."""
-
-
-class UnknownSolver(InvalidInput):
-    """No back end of that name is installed or usable here."""
 
 
 class NotCertified(MipselectError):
@@ -210,31 +203,16 @@ class InferredTypesWarning(UserWarning):
 
 
 def warn_of_little_use(sentence: str) -> None:
+    """Warn that a release can hardly say anything."""
+    warn(sentence, UsefulnessWarning)
+
+
+def warn(sentence: str, category: type[Warning]) -> None:
     """Warn, naming the line that led here: the last one that is no library's."""
-    _warn(sentence, UsefulnessWarning)
-
-
-@cache
-def warn_of_inferred_types(names: str) -> None:
-    """Warn that a frame has columns of other types than its schema; once for the same columns."""
-    _warn(
-        f"{names} stored otherwise than the schema says: numbers as texts, or codes such as 01 as "
-        "numbers. What infers types from all rows, as read_csv does, lets one row change how all "
-        "are read, which no guarantee covers: give the path, or read with dtype=str. This hangs on "
-        "the types of columns, and by them on rows: keep it to yourself",
-        InferredTypesWarning,
-    )
-
-
-def _warn(sentence: str, category: type[Warning]) -> None:
     level, frame = 1, sys._getframe()
-    while frame.f_back is not None and _package_of(frame) in LIBRARIES:
+    while str(frame.f_globals.get("__name__")).partition(".")[0] in LIBRARIES and frame.f_back:
         level, frame = level + 1, frame.f_back
     warnings.warn(sentence, category, stacklevel=level)
-
-
-def _package_of(frame: FrameType) -> str:
-    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
 @contextmanager

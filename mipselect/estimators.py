@@ -14,15 +14,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mipselect import frames
 from mipselect.errors import InvalidInput, advised, warn_of_little_use
-from mipselect.frames import (
-    MISSING,
-    numeric_matrix,
-    numeric_vector,
-    plain_array,
-    refuse_another_order,
-    refuse_lazy,
-)
 from mipselect.parameters import Check, estimator, parameter, parameters_of
 from mipselect.privacy.ledger import Ledger, checked_ledger
 from mipselect.validation import checked_feature_names, listed
@@ -157,7 +150,12 @@ class PrivateEstimator(ABC):
                 f"{type(self).__name__}.fit takes X and y, not {listed(list(fit_params))}{WEIGHTS}"
             )
         self.check()
-        warn_of_the_target_among_columns(X, y)
+        name: object = getattr(y, "name", None)
+        if isinstance(name, str) and name and name in list(getattr(X, "columns", ())):
+            warn_of_little_use(
+                f"X has a column {name!r}, and y is called so too: a target among the columns "
+                f"explains itself; leave it out of X, such as by X.drop(columns={name!r})"
+            )
         self._fit(X, y)
         return self
 
@@ -194,22 +192,27 @@ class PrivateEstimator(ABC):
         """Return finite X, shape (n, p), and y, shape (n,): numbers, or classes by their names."""
         from sklearn.utils.validation import validate_data
 
-        refuse_lazy(X, "X")
+        frames.refuse_lazy(X, "X")
         refuse_repeated_names(X)
-        refuse_another_order(X, y)
+        frames.refuse_another_order(X, y)
         y = self._labelled(y)
         refused: InvalidInput | None = None
         self._labels: tuple[str, ...] | None
         try:
             with advised(SCHEMA_READS_IT):
-                table, self._labels = numeric_matrix(X)
+                table, self._labels = frames.numeric_matrix(X)
         except InvalidInput as error:
             # scikit-learn has to speak of what is no table, and of other types of values.
             if _is_table(X) and "a value of type" not in str(error):
                 raise
             refused = error
         if y is not None:
-            _require_all_there(plain_array(y, "y"))
+            given = frames.plain_array(y, "y")
+            with advised(f"{SCHEMA_READS_IT}; {LEAVE_OUT}"):
+                if given.dtype.kind in "biuf":
+                    frames.numeric_vector(given)
+                elif any(value is None or value != value for value in given.ravel()):
+                    raise InvalidInput(f"y must be finite: it has missing values; {frames.MISSING}")
         # A warning of an overflowing sum would tell about the data.
         with np.errstate(all="ignore"):
             _, target = validate_data(self, X, y, dtype=[np.float64, np.float32])
@@ -278,25 +281,6 @@ def _is_table(X: Any) -> bool:
     except ValueError:  # Its rows have several lengths.
         shape = ()
     return len(shape) == 2 and 0 not in shape
-
-
-def _require_all_there(target: Any) -> None:
-    """Raise `InvalidInput` unless every entry of y is a finite number or the name of a class."""
-    with advised(f"{SCHEMA_READS_IT}; {LEAVE_OUT}"):
-        if target.dtype.kind in "biuf":
-            numeric_vector(target)
-        elif any(value is None or value != value for value in target.ravel()):
-            raise InvalidInput(f"y must be finite: it has missing values; {MISSING}")
-
-
-def warn_of_the_target_among_columns(X: Any, y: Any) -> None:
-    """Warn where a column of a frame is called as the target is, which it explains."""
-    name = getattr(y, "name", None)
-    if isinstance(name, str) and name and name in list(getattr(X, "columns", ())):
-        warn_of_little_use(
-            f"X has a column {name!r}, and y is called so too: a target among the columns explains "
-            f"itself; leave it out of X, such as by X.drop(columns={name!r})"
-        )
 
 
 def refuse_repeated_names(X: object) -> None:

@@ -316,14 +316,9 @@ def refuse_another_order(X: Any, y: Any) -> None:
         return
     shared, counted = X.index.isin(y.index), sys.modules["pandas"].RangeIndex(len(X))
     named = not (X.index.equals(counted) or y.index.equals(counted))
-    if shared.all() or (named and shared.any()):
+    if shared.all() or named:
+        found = "index labels at other places" if shared.any() else "no index label in common"
         raise InvalidInput(
-            "X and y have index labels in common, at other places: rows are taken by their place, "
-            "and y would be of other rows. y.loc[X.index] has the order of X; where the places are "
-            "right, give y.to_numpy()"
-        )
-    if named:
-        raise InvalidInput(
-            "X and y have no index label in common: rows are taken by their place, and y may be of "
-            "other rows. Where the places are right, give y.to_numpy()"
+            f"X and y have {found}: rows are taken by their place, and y may be of other rows. "
+            "y.loc[X.index] has the order of X; where the places are right, give y.to_numpy()"
         )

@@ -23,6 +23,9 @@ Class = TypeVar("Class", bound=type)
 Documented = TypeVar("Documented")
 
 ENTRY = re.compile(r"^\S.*(?:\n .*)*", re.MULTILINE)
+FIRST = ("", "Parameters", "Attributes", "Returns", "Raises")
+"""Sections of a docstring in their order; others follow."""
+
 HEADING = re.compile(r"^(\w+)\n-+\n", re.MULTILINE)
 
 
@@ -50,10 +53,10 @@ class Parameter:
     kind: str
     meaning: str
     default: Any
-    flag: str | None
-    check: Check | None
-    assumption: str | None
-    last: bool
+    flag: str | None = None
+    check: Check | None = None
+    assumption: str | None = None
+    last: bool = False
 
     def checked(self, value: Any, name: str) -> Any:
         """Return a value; raise `InvalidInput`, by the name it is given, if it is wrong."""
@@ -63,18 +66,10 @@ class Parameter:
 
 
 def parameter(
-    kind: str,
-    meaning: str,
-    *,
-    default: Any = MISSING,
-    kw_only: bool = True,
-    flag: str | None = None,
-    check: Check | None = None,
-    assumption: str | None = None,
-    last: bool = False,
+    kind: str, meaning: str, *, default: Any = MISSING, kw_only: bool = True, **others: Any
 ) -> Any:
-    """Declare a field of an estimator; see `Parameter`."""
-    about = Parameter(kind, meaning, default, flag, check, assumption, last)
+    """Declare a field of an estimator; see `Parameter` for the others."""
+    about = Parameter(kind, meaning, default, **others)
     return field(default=default, kw_only=kw_only, metadata={KEY: about})
 
 
@@ -105,15 +100,11 @@ def estimator(cls: Class) -> Class:
 
 def documented(cls: type) -> str:
     """Return the docstring of a class with its parameters, and the attributes of its bases."""
-    sections = sections_of(cls)
-    first = {
-        "": sections.pop(""),
-        "Parameters": "\n".join(entry(*each) for each in parameters_of(cls).items()),
+    told = {
+        "Parameters": listed(entry(*each) for each in parameters_of(cls).items()),
         "Attributes": listed(attributes_of(cls).values()),
     }
-    # Attributes come behind parameters, wherever the class has them.
-    sections.pop("Attributes", None)
-    return joined(first | sections)
+    return joined(sections_of(cls) | told)
 
 
 def entry(name: str, about: Parameter) -> str:
@@ -160,11 +151,12 @@ def sections_of(source: object) -> dict[str, str]:
     return {"": head.rstrip(), **{name: text.rstrip() for name, text in named}}
 
 
-def joined(sections: Mapping[str, str]) -> str:
+def joined(sections: dict[str, str]) -> str:
     """Return the docstring that has these sections; those without text are left out."""
+    ordered = dict.fromkeys(FIRST, "") | sections
     return "\n\n".join(
         f"{name}\n{'-' * len(name)}\n{text}" if name else text
-        for name, text in sections.items()
+        for name, text in ordered.items()
         if text
     )
 
@@ -184,10 +176,9 @@ def completed_by(source: object) -> Callable[[Documented], Documented]:
             heading = "Parameters" if inspect.isfunction(target) else told
             known = entries_in(shared[told]) | entries_in(own.get(heading, ""))
             names = inspect.signature(target).parameters  # type: ignore[arg-type]
-            first = {"": own[""], heading: listed(known[name] for name in names if name in known)}
-            first |= {k: own.get(k, "") for k in ("Attributes", "Returns") if k != heading}
-            first |= {"Raises": shared.get("Raises", "")}
-            target.__doc__ = joined(first | {k: v for k, v in own.items() if k != heading})
+            entries = listed(known[name] for name in names if name in known)
+            raised = {"Raises": shared.get("Raises", "")}
+            target.__doc__ = joined(raised | own | {heading: entries})
         return target
 
     return completed

@@ -22,7 +22,7 @@ from mipselect.backends.protocols import (
     SolverStatus,
     rounded,
 )
-from mipselect.errors import UnknownSolver
+from mipselect.errors import InvalidInput
 
 __all__ = [
     "MASTER_GAP",
@@ -99,7 +99,7 @@ def solver_by_name(name: str, *, threads: int | None = None, seed: int = 0) -> S
 
     Raises
     ------
-    UnknownSolver
+    InvalidInput
         It is not installed, or cannot be used here: with what would work, or what to install.
 
     Examples
@@ -112,7 +112,7 @@ def solver_by_name(name: str, *, threads: int | None = None, seed: int = 0) -> S
     """
     if name.partition(":")[0] not in _entry_points():
         names = ", ".join(["auto", *available_solvers()])
-        raise UnknownSolver(f"solver {name!r} is not installed; usable here: {names}")
+        raise InvalidInput(f"solver {name!r} is not installed; usable here: {names}")
     return _checked(_made(name, threads, seed))
 
 
@@ -121,7 +121,7 @@ def usable_solver(solver: str | Solver) -> Solver:
 
     Raises
     ------
-    UnknownSolver
+    InvalidInput
         With what to install.
 
     Examples
@@ -154,8 +154,8 @@ def _made(name: str, threads: int | None, seed: int) -> Solver | BrokenSolver:
 
 def _checked(solver: Solver | BrokenSolver) -> Solver:
     if not hasattr(solver, "status"):
-        raise UnknownSolver(f"solver must be a name or a Solver, got {solver!r}")
+        raise InvalidInput(f"solver must be a name or a Solver, got {solver!r}")
     status = solver.status
     if isinstance(solver, BrokenSolver) or not status.usable:
-        raise UnknownSolver(f"solver {status.name!r} cannot be used here: {status.reason}")
+        raise InvalidInput(f"solver {status.name!r} cannot be used here: {status.reason}")
     return solver

@@ -17,7 +17,6 @@ from mipselect.arrays import FloatArray, IntArray
 FEW_COLUMNS = 10
 """Up to here a restricted problem takes about the same time."""
 
-
 SHRINK = 1.0 - 2.0**-21
 """Factor of shortened rows: more than their entries can grow when they become float32."""
 

@@ -56,7 +56,7 @@ def top_supports(
     ------
     NotCertified
         The time limit passed first; ``bound`` is what was proven for unlisted supports.
-    InvalidInput, UnknownSolver, SolverFailure
+    InvalidInput, SolverFailure
 
     References
     ----------
@@ -179,7 +179,7 @@ def mistake_levels(
     ------
     NotCertified
         The time limit passed first; ``bound`` is what was proven for the open levels.
-    InvalidInput, UnknownSolver, SolverFailure
+    InvalidInput, SolverFailure
 
     References
     ----------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray
-from mipselect.errors import InvalidInput, warn_of_inferred_types
+from mipselect.errors import InferredTypesWarning, InvalidInput, warn
 from mipselect.tables import values
 from mipselect.tables.encoders import Scaled, Unscaled
 from mipselect.tables.fields import NUMBERS
@@ -58,6 +59,18 @@ def _look_at_types(part: Part, public: PublicMap) -> None:
     if apart:
         are = "is" if len(apart) == 1 else "are"
         warn_of_inferred_types(f"{listed(apart)} of {part.label} {are}")
+
+
+@cache
+def warn_of_inferred_types(names: str) -> None:
+    """Warn that a frame has columns of other types than its schema; once for the same columns."""
+    warn(
+        f"{names} stored otherwise than the schema says: numbers as texts, or codes such as 01 as "
+        "numbers. What infers types from all rows, as read_csv does, lets one row change how all "
+        "are read, which no guarantee covers: give the path, or read with dtype=str. This hangs on "
+        "the types of columns, and by them on rows: keep it to yourself",
+        InferredTypesWarning,
+    )
 
 
 def known_rows(source: Any, public: PublicMap) -> int | None:

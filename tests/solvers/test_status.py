@@ -16,7 +16,7 @@ import pytest
 
 from mipselect import available_solvers, load_instance, mistake_levels
 from mipselect.backends import MipStatus, known_solvers, solver_by_name
-from mipselect.errors import UnknownSolver
+from mipselect.errors import InvalidInput
 from mipselect_solvers import gurobi, pyomo_models, scip
 from tests.support.scripted_solvers import back_ends
 from tests.support.searches import levels_by
@@ -80,7 +80,7 @@ def test_a_missing_package_names_its_extra(
     monkeypatch.setattr(module, "find_spec", lambda name: None)
     monkeypatch.setattr(module, "_status", module._status.__wrapped__)
     name = module.__name__.rpartition(".")[2]
-    with pytest.raises(UnknownSolver, match=f"'{name}' cannot be used here: .*{remedy}"):
+    with pytest.raises(InvalidInput, match=f"'{name}' cannot be used here: .*{remedy}"):
         mistake_levels(load_instance("tiny-plain"), solver=name)
 
 
@@ -89,7 +89,7 @@ def test_a_missing_executable_names_its_package(
     name: str, package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(UnknownSolver, match=f"apt-get install {package}"):
+    with pytest.raises(InvalidInput, match=f"apt-get install {package}"):
         solver_by_name(name)
 
 
@@ -106,7 +106,7 @@ def test_a_solver_that_pyomo_does_not_have_says_how_to_see_which_it_has(
     name: str, reason: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(UnknownSolver, match=f"cannot be used here: {reason}.*'pyomo help --solv"):
+    with pytest.raises(InvalidInput, match=f"cannot be used here: {reason}.*'pyomo help --solv"):
         solver_by_name(name)
     assert capfd.readouterr() == ("", "")
 
@@ -125,7 +125,7 @@ class Continuous:
 def test_a_solver_of_continuous_models_is_of_no_use(monkeypatch: pytest.MonkeyPatch) -> None:
     assert solver_by_name("pyomo:appsi_highs").status.usable
     monkeypatch.setattr(pyomo_models, "interface_of", lambda name: Continuous())
-    with pytest.raises(UnknownSolver, match="'pyomo:ipopt' cannot be used here: it takes no integ"):
+    with pytest.raises(InvalidInput, match="'pyomo:ipopt' cannot be used here: it takes no integ"):
         solver_by_name("pyomo:ipopt")
 
 
@@ -241,12 +241,12 @@ def test_a_broken_plug_in_is_a_status_and_disturbs_no_other(
     )
     out = python(
         "from mipselect.backends import available_solvers, known_solvers, solver_by_name\n"
-        "from mipselect.errors import UnknownSolver\n"
+        "from mipselect.errors import InvalidInput\n"
         "print(solver_by_name('highs').status.usable, 'broken' in available_solvers())\n"
         "status = known_solvers()['broken']\n"
         "print(status.usable, status.reason)\n"
         "try: solver_by_name('broken')\n"
-        "except UnknownSolver as error: print(error)\n",
+        "except InvalidInput as error: print(error)\n",
         PYTHONPATH=str(tmp_path),
     )
     why = f"its entry point 'broken:Maker' is broken: {reason}"

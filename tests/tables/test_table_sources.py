@@ -18,8 +18,9 @@ import pyarrow as pa
 import pytest
 from pyarrow import dataset, feather, fs, ipc, parquet
 
-from mipselect.errors import InferredTypesWarning, InvalidInput, warn_of_inferred_types
+from mipselect.errors import InferredTypesWarning, InvalidInput
 from mipselect.tables import TableSchema
+from mipselect.tables.mapping import warn_of_inferred_types
 from mipselect.tables.moments import Moments
 from mipselect.tables.parts import identity_of, refuse_twice
 from mipselect.tables.sources import read_again
