@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from mipselect import arrays
 from mipselect import validation as v
 from mipselect.errors import InvalidInput
-from mipselect.mechanisms.scores import checks as a
+from mipselect.mechanisms.scores import base as a
 
 HUGE = 10**5000
 ESCAPE = "\x1b]0;owned\x07"
