@@ -201,7 +201,7 @@ class ReleasePlan:
             public["unit_rule"] = units.unit_rule
         return {
             "n": known,
-            "method": self.method.name,
+            "method": method.name,
             "epsilon": self.drawing.epsilon,
             **public,
             "number_of_supports": sum(

@@ -7,16 +7,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from mipselect.cli import table_options
 from mipselect.cli.declared import command, group, option, options
 from mipselect.cli.options import PRIVACY_PANEL, DrawOptions
 from mipselect.cli.output import Delivery
-from mipselect.cli.table_options import (
-    BoundsOptions,
-    SchemaOptions,
-    ScoreOptions,
-    SourceOptions,
-    TableOptions,
-)
 
 MODEL_PANEL = "Of the model"
 
@@ -58,13 +52,13 @@ mipselect fit patients.csv --target score --features-of fields.json \\
 class SelectArguments:
     """Arguments of `select`."""
 
-    table: TableOptions = group(TableOptions)
+    table: table_options.TableOptions = group(table_options.TableOptions)
     support_size: int | None = option(
         "--support-size", "How many columns to pick.", show_default="none; or give --sizes"
     )
-    bounds: BoundsOptions = group(BoundsOptions)
-    question: SchemaOptions = group(SchemaOptions)
-    scores: ScoreOptions = group(ScoreOptions)
+    bounds: table_options.BoundsOptions = group(table_options.BoundsOptions)
+    question: table_options.SchemaOptions = group(table_options.SchemaOptions)
+    scores: table_options.ScoreOptions = group(table_options.ScoreOptions)
     drawing: DrawOptions = group(DrawOptions, without=("--relation",))
     delivery: Delivery = group(Delivery)
 
@@ -95,7 +89,7 @@ class ReleaseArguments:
     """Arguments of `release`."""
 
     drawing: DrawOptions = group(DrawOptions, without=("--relation",))
-    source: SourceOptions = group(SourceOptions)
+    source: table_options.SourceOptions = group(table_options.SourceOptions)
     delivery: Delivery = group(Delivery)
 
 
@@ -117,7 +111,7 @@ def release(arguments: ReleaseArguments) -> None:
 class FitArguments:
     """Arguments of `fit`."""
 
-    table: TableOptions = group(TableOptions)
+    table: table_options.TableOptions = group(table_options.TableOptions)
     support_size: int | None = option(
         "--support-size", "How many features to pick.", show_default="none; or give --features-of"
     )
@@ -158,8 +152,8 @@ class FitArguments:
         show_default=f"{LOSS_OF_NUMBERS}; {LOSS_OF_CLASSES} for two classes",
         panel=MODEL_PANEL,
     )
-    question: SchemaOptions = group(SchemaOptions)
-    scores: ScoreOptions = group(ScoreOptions, without=("--loss",))
+    question: table_options.SchemaOptions = group(table_options.SchemaOptions)
+    scores: table_options.ScoreOptions = group(table_options.ScoreOptions, without=("--loss",))
     delivery: Delivery = group(Delivery)
 
 

@@ -7,15 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mipselect import tables
-from mipselect.cli.declared import (
-    argument,
-    group,
-    names_of,
-    option,
-    options,
-    refuse,
-    required,
-)
+from mipselect.cli import declared
+from mipselect.cli.declared import argument, group, option, options, required
 from mipselect.cli.options import stated
 from mipselect.cli.start import say
 from mipselect.errors import InvalidInput
@@ -43,8 +36,6 @@ TABLE = (
     "A .csv, .csv.gz, .parquet, .arrow, .sav, .dta, .sas7bdat, .xpt or .xlsx file, or with a "
     "schema a folder or a pattern"
 )
-TAB = ("tab", "\\t")
-"""Ways to give a tab."""
 
 
 @options
@@ -66,7 +57,7 @@ class DialectOptions:
     @property
     def keywords(self) -> dict[str, Any]:
         """Options that were given, as arguments of `TableFile`."""
-        mark = "\t" if self.delimiter in TAB else self.delimiter
+        mark = "\t" if self.delimiter == "tab" else self.delimiter
         return stated(delimiter=mark, sheet=self.sheet)
 
     def source(self, data: str) -> tables.TableFile:
@@ -129,10 +120,10 @@ class TableOptions(TableArgument):
         """
         if self.schema is None:
             needed = "needs --schema (begin one with 'mipselect describe')"
-            refuse(arguments, needed, names_of(SchemaOptions))
+            declared.refuse(arguments, needed, declared.names_of(SchemaOptions))
             return None
         has = "the schema has the ranges; see --range, --always and --never"
-        refuse(arguments, f"does not apply with --schema: {has}", OF_NUMBERS)
+        declared.refuse(arguments, f"does not apply with --schema: {has}", OF_NUMBERS)
         return tables.TableSchema.read(self.schema)
 
     @property

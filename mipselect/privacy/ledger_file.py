@@ -55,10 +55,10 @@ TABLE = (
     "CREATE TABLE entries (number INTEGER PRIMARY KEY AUTOINCREMENT, event TEXT NOT NULL, "
     "time TEXT NOT NULL, content TEXT NOT NULL, previous TEXT NOT NULL, hash TEXT NOT NULL)"
 )
-TRIGGERS = tuple(
-    f"CREATE TRIGGER no_{event.lower()} BEFORE {event} ON entries "
-    "BEGIN SELECT RAISE(ABORT, 'a ledger is only appended to'); END"
-    for event in ("UPDATE", "DELETE")
+REFUSED = "ON entries BEGIN SELECT RAISE(ABORT, 'a ledger is only appended to'); END"
+TRIGGERS = (
+    f"CREATE TRIGGER no_update BEFORE UPDATE {REFUSED}",
+    f"CREATE TRIGGER no_delete BEFORE DELETE {REFUSED}",
 )
 """Triggers that stop a slip of the hand. An edit past them is found by the chain, unless the hashes
 are computed again from there on; such an edit is found by a hash that was kept elsewhere."""
