@@ -27,7 +27,6 @@ from mipselect.arrays import FloatArray
 from mipselect.disk import DAMAGE, read_toml, regular_file
 from mipselect.errors import InvalidInput, about
 from mipselect.parameters import completed_by
-from mipselect.validation import did_you_mean, shown
 
 
 @dataclass(frozen=True)
@@ -389,7 +388,7 @@ def _locate(name_or_path: str | Path) -> Path:
         return path
     raise InvalidInput(
         f"{name!r} is neither a stored instance nor a .toml file; stored: {', '.join(stored)}"
-        f"{did_you_mean(name, stored)}. 'mipselect select' and 'mipselect fit' take tables"
+        f"{validation.did_you_mean(name, stored)}. 'mipselect select' and 'fit' take tables"
     )
 
 
@@ -436,7 +435,9 @@ def _check_section(
     for key, value in section.items():
         kind = {**required, **optional}[key]
         if kind is not None and not kind.holds(value):
-            raise InvalidInput(f"{path}: {where} {key} must be {kind.words}, got {shown(value)}")
+            raise InvalidInput(
+                f"{path}: {where} {key} must be {kind.words}, got {validation.shown(value)}"
+            )
 
 
 def _check_keys(
@@ -449,7 +450,7 @@ def _check_keys(
     known = [*required, *optional]
     for key in section:
         if key not in known:
-            hint = did_you_mean(key, known)
+            hint = validation.did_you_mean(key, known)
             raise InvalidInput(
                 f"{path}: {where} has the unknown key {key!r}; known: {', '.join(known)}{hint}"
             )
@@ -494,7 +495,7 @@ def expected(name_or_path: str | Path) -> Expected | None:
     if len(support) != s or sorted(set(support)) != support:
         raise InvalidInput(
             f"{description.path}: [expected] support must be {s} sorted indices of features, "
-            f"got {shown(support)}"
+            f"got {validation.shown(support)}"
         )
     levels = section.get("level_values")
     return Expected(tuple(support), section["value"], None if levels is None else tuple(levels))

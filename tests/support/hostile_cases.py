@@ -415,7 +415,7 @@ CASES: list[Case] = [
     # What a newcomer types: a table as an instance, a spreadsheet, no schema, a wrong name.
     *(
         Case(f"a table as an instance: {command[0]} {command[1]}", command, (
-            f"{command[1]}' is neither", "'mipselect select' and 'mipselect fit' take tables",
+            f"{command[1]}' is neither", "'mipselect select' and 'fit' take tables",
         ), {"t.parquet": b""})
         for command in (
             ("release", "data.csv", "--epsilon", "1"),
