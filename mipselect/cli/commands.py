@@ -100,8 +100,8 @@ LARGEST = 100_000
 OF_ONE_RUN = ("seed", "output", "replace", "plot", "yes", "dry-run", "json")
 """Options that never come from a file."""
 
-WITHOUT_DEFAULTS = ("instances", "ledger", "schema", "solvers")
-"""Commands of this package that look at no such file."""
+WITH_DEFAULTS = [name for name in OWN if name not in ("instances", "ledger", "schema", "solvers")]
+"""Commands that look at such a file."""
 
 
 class Quick:
@@ -224,7 +224,7 @@ def _flagged(method: str) -> Iterator[DeclaredOption]:
 
 def from_file(command: str, words: Sequence[str]) -> list[tuple[str, ...]]:
     """Return what the file of the folder says of options that are not typed, as one types it."""
-    if command not in OWN or command in WITHOUT_DEFAULTS or not os.path.lexists(FILE):
+    if command not in WITH_DEFAULTS or not os.path.lexists(FILE):
         return []
     if not set(HELP["help_option_names"]).isdisjoint(words):
         return []
@@ -250,17 +250,16 @@ def from_file(command: str, words: Sequence[str]) -> list[tuple[str, ...]]:
 def _section(command: str) -> Mapping[str, Any]:
     """Read the file, and return the section of a command."""
     content = read_toml(FILE, LARGEST)
-    commands = [name for name in OWN if name not in WITHOUT_DEFAULTS]
     for name, keys in content.items():
         if not isinstance(keys, dict):
             raise InvalidInput(
                 f"{FILE}: {shown(name)} stands in no section: put it below the name of a command, "
                 "such as [select]"
             )
-        if name not in commands:
+        if name not in WITH_DEFAULTS:
             raise InvalidInput(
                 f"{FILE}: unknown section [{printable(name)}]: sections are named after commands: "
-                f"{', '.join(commands)}{did_you_mean(name, commands)}"
+                f"{', '.join(WITH_DEFAULTS)}{did_you_mean(name, WITH_DEFAULTS)}"
             )
     section: Mapping[str, Any] = content.get(command, {})
     return section

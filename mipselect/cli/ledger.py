@@ -111,15 +111,8 @@ def create(arguments: CreateArguments) -> None:
     """
     if (arguments.epsilon is None) == (arguments.rho is None):
         raise InvalidInput("a ledger counts ε or ρ: give --epsilon or --rho, one of them")
-    file = arguments.file
-    ledger = privacy.Ledger.create(
-        file,
-        epsilon=arguments.epsilon,
-        delta=arguments.delta,
-        relation=arguments.relation,
-        unit=arguments.unit,
-        rho=arguments.rho,
-    )
+    file, terms = arguments.file, ("epsilon", "delta", "relation", "unit", "rho")
+    ledger = privacy.Ledger.create(file, **output.picked(arguments, *terms))
     arguments.delivery.deliver(
         {"command": "ledger create", "sensitive": False, "file": str(file), **ledger.to_dict()},
         lambda console: line(console, f"{file}: a ledger with a budget of {ledger.in_words}."),
@@ -243,12 +236,9 @@ def _print_statements(console: Console, found: tuple[Statement, ...]) -> None:
     heading(console, "All of it together, counted in two ways")
     said = [one for one in found if one.epsilon is not None]
     least, rows = min(said, key=lambda one: (one.epsilon, one.delta)), []
-    for statement in found:
-        epsilon = "" if statement.epsilon is None else f"{statement.epsilon:.6g}"
-        star = " *" if statement is least else ""
-        rows.append(
-            (statement.way, f"{epsilon}{star}", f"{statement.delta:.6g}", statement.meaning)
-        )
+    for one in found:
+        epsilon = "" if one.epsilon is None else f"{one.epsilon:.6g}{' *' * (one is least)}"
+        rows.append((one.way, epsilon, f"{one.delta:.6g}", one.meaning))
     print_table(console, ("way", "ε", "δ", "what holds"), rows, left=("way", "what holds"))
     console.print("* the least ε. Only the currency of the ledger decides what is still allowed.")
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from rich.console import Console
 
+from mipselect.cli import output
 from mipselect.cli.declared import command, group, option, options, required
-from mipselect.cli.output import Delivery, check_output, heading, line, print_table, write_whole
+from mipselect.cli.output import Delivery, check_output, line, picked
 from mipselect.cli.progress import Spinner
 from mipselect.cli.start import say
 from mipselect.cli.table_options import SCHEMA, SchemaOptions
@@ -108,13 +109,8 @@ def plan(arguments: PlanArguments) -> None:
         require_matplotlib()
     question = Question(
         schema=TableSchema.read(path),
-        target=arguments.target,
-        rows=arguments.rows,
-        support_size=arguments.support_size,
         epsilons=_numbers("--epsilon", arguments.epsilon),
-        effect=arguments.effect,
-        target_rate=arguments.target_rate,
-        seed=arguments.seed,
+        **picked(arguments, "target", "rows", "support_size", "effect", "target_rate", "seed"),
         **arguments.question.keywords,
     )
     limit = checked_time_limit(arguments.time_limit, "--time-limit")
@@ -124,13 +120,13 @@ def plan(arguments: PlanArguments) -> None:
     with Spinner("planning"):
         made = plan_study(question, quality_share=share, tables=arguments.tables, time_limit=limit)
     if plot is not None:
-        write_whole(plot, made.plot(plot.suffix), sensitive=False)
+        output.write_whole(plot, made.plot(plot.suffix), sensitive=False)
 
     def show(console: Console) -> None:
         """Print the table, and what its numbers are."""
-        heading(console, f"{path}: {made.title}")
+        output.heading(console, f"{path}: {made.title}")
         epsilons = [f"ε = {epsilon:g}" for epsilon in question.epsilons]
-        print_table(console, ("", *epsilons), made.rows, left=("",))
+        output.print_table(console, ("", *epsilons), made.rows, left=("",))
         for text in (*made.notes, *([] if plot is None else [f"Drawn in {plot}."])):
             line(console, text)
 
