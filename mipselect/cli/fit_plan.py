@@ -32,8 +32,6 @@ from mipselect.tables import TableSchema, numbers
 from mipselect.tables.public_map import TableQuestion
 from mipselect.validation import checked_integer, listed
 
-NO_RANGES = "ranges that nobody stated are drawn with a part of epsilon, and released"
-
 
 def plan_of(arguments: FitArguments) -> tuple[FitPlan, ProblemSource]:
     """Check all that can be checked before a row is drawn from, and divide ε.
@@ -72,7 +70,8 @@ def plan_of(arguments: FitArguments) -> tuple[FitPlan, ProblemSource]:
         released=released,
     )
     if drawn.ranges is not None:
-        say(f"note: {NO_RANGES}. {ranges.ADVICE}.")
+        drawn_with = "are drawn with a part of epsilon, and released"
+        say(f"note: ranges that nobody stated {drawn_with}. {ranges.ADVICE}.")
     of_rows = drawn.scored(rows).problem, lambda: drawn.scored(made.fitted[0]).made()
     return made, ProblemSource.of_made(table.data, *of_rows, read)
 

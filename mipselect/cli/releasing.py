@@ -322,25 +322,20 @@ def default_method(ledger: privacy.Ledger | None) -> str:
 def without_numbers(method: PrivateSelector, spent: str) -> Iterator[None]:
     """Take what depends on the data out of the messages of errors; `spent` says what it cost."""
     details = "; 'mipselect solve' shows the details, which are sensitive"
+    nothing = f"so nothing was released and {spent}"
     try:
         yield
     except errors.SolverFailure:
-        words = f"the solver failed, so nothing was released and {spent}{details}"
+        words = f"the solver failed, {nothing}{details}"
     except errors.NotCertified:
-        words = (
-            f"not certified within the tolerance, so nothing was released and {spent}; allow more "
-            f"time or use another solver{details}"
-        )
+        words = f"not certified within the tolerance, {nothing}; allow more time"
+        words += f" or use another solver{details}"
         if isinstance(method, ExactDrawSelector):
-            words = (
-                f"no exact draw was made within the time limit, so nothing was released and {spent}"
-                "; allow more time, a smaller ε or smaller sizes, or use another method"
-            )
+            words = f"no exact draw was made within the time limit, {nothing}; allow more time"
+            words += ", a smaller ε or smaller sizes, or use another method"
     except errors.BoundViolated:
-        words = (
-            "a proven bound was wrong, which no data should bring about, so nothing was released "
-            f"and {spent}: this is an error of mipselect; please report it"
-        )
+        words = f"a proven bound was wrong, which no data should bring about, {nothing}"
+        words += ": this is an error of mipselect; please report it"
     except errors.ConditionNotMet:
         words = (
             "the data are not proven to meet the condition of the mechanism, so nothing was "
@@ -469,15 +464,11 @@ def charge_and_deliver(
         say(f"warning: {quality.verdict}")
 
 
-NOTHING_REMEMBERS = (
-    "No --ledger was given: nothing remembers this release, and further ones add to it."
-)
-
-
 def print_charged(console: Console, receipt: Mapping[str, Any] | None) -> None:
     """Print the receipt of a ledger; None without one."""
     if receipt is None:
-        console.print(NOTHING_REMEMBERS)
+        nothing = "nothing remembers this release, and further ones add to it"
+        output.line(console, f"No --ledger was given: {nothing}.")
         return
     left = left_in_words(Guarantee.from_dict(receipt["remaining"]))
     head = receipt["head"]

@@ -134,7 +134,8 @@ def _table(
     if blocks is None:
         settings["intercept"] = not question.no_intercept
     else:
-        refuse(question, table_options.NO_RANGE, ("--range", "--no-intercept"))
+        why = "goes with --score loss: blocks use no range, and are centred"
+        refuse(question, why, ("--range", "--no-intercept"))
     asked = question.question_about(schema, table.target)
     scored_by = ScoredTable(table.source, asked, size, settings, blocks)
     return ProblemSource.of_made(table.data, scored_by.problem, scored_by.made, table.files)
@@ -160,13 +161,12 @@ def _require_bounds(bounds: Mapping[str, float], method: PrivateSelector) -> Non
     missing = [option_named(name) for name in method.bounds if name not in bounds]
     if "--coef-bound" in missing and method.name == "mcmc":
         missing[-1] += " (or --mcmc-radius)"
+    advice = "; --score blocks needs none" * ("ridge" in method.bounds)
     if missing:
         raise InvalidInput(
             "--schema (begin one with 'mipselect describe') or, for a table of numbers, "
             f"{', '.join(missing)} must be given: the bounds are public assumptions, chosen "
-            "without looking at the data; a default derived from the data would leak"
-            + "; --score blocks needs none"
-            * ("ridge" in method.bounds)
+            f"without looking at the data; a default derived from the data would leak{advice}"
         )
 
 

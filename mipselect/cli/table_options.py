@@ -26,8 +26,6 @@ SCHEMA = "Public ranges and categories: a Table Schema, see 'mipselect describe'
 OF_NUMBERS = ("--x-bound", "--y-bound", "--features")
 """Options of a table of numbers, which has no schema."""
 
-NO_RANGE = "goes with --score loss: blocks use no range, and are centred"
-
 NAME = re.compile(r'\s*"((?:[^"]|"")*)"\s*(?=,|$)|([^",]*)(?=,|$)')
 """One of several names."""
 
