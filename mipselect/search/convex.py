@@ -162,12 +162,15 @@ def offer_last_additions(nodes: list[FenchelNode], collector: Collector, run: Ru
     """Settle nodes of size one together: their supports in order of their bounds."""
     supports = np.concatenate([node.supports(np.arange(len(node.live))[:, None]) for node in nodes])
     owner = np.repeat(np.arange(len(nodes)), [len(node.live) for node in nodes])
-    bounds = np.concatenate([last_bounds(node, collector.threshold, run) for node in nodes])
-    order, batch = np.argsort(bounds, kind="stable"), nodes[0].tuning.dual_points.supports
+    tuning = nodes[0].tuning
+    cutoff = run.limit(collector, tuning)
+    bounds = np.concatenate([last_bounds(node, cutoff, run) for node in nodes])
+    order = np.argsort(bounds, kind="stable")
+    batch = tuning.dual_points.supports
     for start in range(0, len(order), batch):
         run.tick()
         chosen = order[start : start + batch]
-        chosen = chosen[bounds[chosen] < collector.threshold]
+        chosen = chosen[bounds[chosen] < run.limit(collector, tuning)]
         if len(chosen):
             near = starts([nodes[k] for k in owner[chosen]])
             rows, columns = nodes[0].bounds.n, supports.shape[1]

@@ -16,8 +16,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from mipselect.errors import NotCertified, SolverFailure
+from mipselect.search.collectors import Collector
 from mipselect.search.pool import Certificate, Effort, StrategyEffort
-from mipselect.search.tuning import TUNING, Allowance, Strategy
+from mipselect.search.tuning import TUNING, Allowance, Strategy, Tuning
 
 TRY = 100_000
 """Multiplications that take as long as what every try takes besides."""
@@ -300,6 +301,15 @@ class Run:
             self._due = seconds + self.every
             found = self.bound, self.incumbent, self.done, self.total, self.subproblems
             self.progress(Progress(self.stage, seconds, *found))
+
+    def limit(self, collector: Collector, tuning: Tuning) -> float:
+        """Return what a bound must reach: the threshold, or the target once the search is long.
+
+        Then what certifies is enough, and no exact value is looked for.
+        """
+        if self.subproblems > 5 * tuning.patience and tuning.uses(Strategy.TARGETS):
+            return collector.target
+        return collector.threshold
 
     def effort(self, solver: str) -> Effort:
         """Return the counts so far, with the solver and the seconds since the search began."""

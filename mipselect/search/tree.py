@@ -247,8 +247,8 @@ class TreeSearch(Generic[AnyNode]):
 
     @property
     def cutoff(self) -> float:
-        """Bounds on R that reach it prune: the threshold."""
-        return self.collector.threshold
+        """Bounds on R that reach it prune: the threshold, or the target of a long search."""
+        return self.run.limit(self.collector, self.tuning)
 
     def visit(self, nodes: int = 1) -> None:
         """Count nodes and look at the clock."""

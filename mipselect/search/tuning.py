@@ -38,6 +38,8 @@ class Strategy(StrEnum):
     """Offer the greedy completion of every base that is not pruned at once."""
     MULTIPLIERS = "multipliers"
     """Take the multiplier ν of the greedy completion for the bounds of a base."""
+    TARGETS = "targets"
+    """Look for no exact value, in a long search, where a bound certifies."""
     SCREENING = "screening", 5
     """Drop features whose best completion cannot matter."""
     ROOT_CUTS = "root cuts", 3

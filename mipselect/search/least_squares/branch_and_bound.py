@@ -28,7 +28,10 @@ from mipselect.search.tuning import Strategy
 
 
 def branch_and_bound(node: SquaredNode, tree: SquaredTree) -> None:
-    """Offer every set of additions below the cutoff and settle a bound for all others."""
+    """Offer every set of additions below the cutoff and settle a bound for all others.
+
+    Where the search is long, those that are above the target are settled as well.
+    """
     left = tree.try_in_order([ENGINE], node)
     if left is not None:
         divide(bounded(left, tree), tree)

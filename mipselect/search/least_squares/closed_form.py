@@ -42,7 +42,7 @@ class ClosedForm(Engine[SquaredNode]):
             account.successes += 1
             account.settled += 1.0
         # No cutoff on the way was below this one.
-        collector.settle(collector.threshold)
+        collector.settle(run.limit(collector, node.tuning))
         return True
 
     def _settle_three(self, node: SquaredNode, collector: Collector, run: Run) -> bool:
@@ -52,7 +52,7 @@ class ClosedForm(Engine[SquaredNode]):
         """
         division, start = node.division, 0
         while True:
-            needed = node.needed_gain(collector.threshold)
+            needed = node.needed_gain(run.limit(collector, node.tuning))
             stop = len(division.open(needed))
             if start >= stop:
                 return True
@@ -77,7 +77,7 @@ class ClosedForm(Engine[SquaredNode]):
         tuning = children.parent.tuning
         if len(children.later) < 2:
             return True
-        needed = children.needed_gains(collector.threshold)
+        needed = children.needed_gains(run.limit(collector, tuning))
         shares = pair_shares(children)
         largest = shares.max(axis=1)
         partners = np.flatnonzero((shares > (needed - largest)[:, None]).any(axis=0))
@@ -102,7 +102,7 @@ class ClosedForm(Engine[SquaredNode]):
                     these = additions[at : at + tuning.together.supports]
                     offer_additions(children.parent, these, collector)
             # What was offered may have closed many rows.
-            needed = children.needed_gains(collector.threshold)
+            needed = children.needed_gains(run.limit(collector, tuning))
             rows = rows[_larger(shares, rows, needed).any(axis=0)]
         return True
 
