@@ -202,8 +202,9 @@ class SquaredNode(Node):
         for here, columns in self.problem.features.by_width(self.live):
             rows = self.places(here).reshape(columns.shape)
             blocks = H[rows[:, :, None], rows[:, None, :]]
-            found.append(np.ones_like(blocks) if rows.shape[1] == 1 else np.linalg.eigh(blocks)[1])
-            if rows.shape[1] == 1:
+            single = columns.shape[1] == 1
+            found.append(np.ones_like(blocks) if single else np.linalg.eigh(blocks)[1])
+            if single:
                 continue
             transposed = found[-1].transpose(0, 2, 1)
             H[rows] = transposed @ H[rows]
