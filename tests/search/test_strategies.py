@@ -30,7 +30,7 @@ EARNINGS = {
     Strategy.SWAPS: Earning("decoys", "optimum"),
     Strategy.COMPLETIONS: Earning("weak", "levels"),
     Strategy.MULTIPLIERS: Earning("narrow bounds", "levels"),
-    Strategy.TARGETS: Earning("copies", "optimum", "values"),
+    Strategy.TARGETS: Earning("classes of factors", "coarse pool"),
     Strategy.SCREENING: Earning("nearly as many rows", "optimum"),
     Strategy.ROOT_CUTS: Earning("narrow bounds", "levels"),
     Strategy.REMOVED_FAMILIES: Earning("ten of eighty", "pool"),
