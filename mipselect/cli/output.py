@@ -6,7 +6,6 @@ Whatever is delivered from left of a mechanism carries the mark `SENSITIVE`.
 from __future__ import annotations
 
 import json
-import math
 import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -237,11 +236,6 @@ def table_named(asked: Mapping[str, Any]) -> str:
 def picked(one: object, *names: str) -> dict[str, Any]:
     """Return attributes by their names, as part of a JSON object."""
     return {name: getattr(one, name) for name in names}
-
-
-def finite_or_none(value: float) -> float | None:
-    """Return None, which JSON has, for what is infinite."""
-    return value if math.isfinite(value) else None
 
 
 def heading(console: Console, text: str) -> None:

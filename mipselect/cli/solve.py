@@ -25,7 +25,7 @@ from mipselect.cli.options import (
     parse_pool_size,
     stated,
 )
-from mipselect.cli.output import SENSITIVE, Delivery, Report, finite_or_none, heading, line, picked
+from mipselect.cli.output import SENSITIVE, Delivery, Report, heading, line, picked
 from mipselect.cli.progress import Watch
 from mipselect.cli.table_options import MOMENTS_PANEL, DialectOptions, SourceOptions
 from mipselect.errors import InvalidInput, MipselectError, NotCertified, SolverFailure, about
@@ -132,11 +132,8 @@ def solve(arguments: SolveArguments) -> None:
         "effort": effort,
         "profile": profile,
         "method": method,
+        **found.to_dict(),
     }
-    if isinstance(found, search.SupportPool):
-        report |= _of_pool(found)
-    else:
-        report |= _of_levels(found)
     if arguments.target is not None:
         report |= {"ranges": RANGES, "toml": _toml(arguments, instance)}
 
@@ -277,33 +274,6 @@ def _best(instance: Instance, found: Found) -> dict[str, Any]:
     }
 
 
-def _of_pool(pool: SupportPool) -> dict[str, Any]:
-    """Return a pool as part of a JSON object; what is infinite is null."""
-    return {
-        "pool_size": len(pool),
-        "worst_listed_value": float(pool.values[-1]),
-        "rest_bound": finite_or_none(pool.rest_bound),
-        "supports": pool.supports.tolist(),
-        "values": pool.values.tolist(),
-    }
-
-
-def _of_levels(levels: MistakeLevels) -> dict[str, Any]:
-    """Return mistake levels as part of a JSON object; what is infinite is null."""
-    columns = {
-        "support": levels.supports.tolist(),
-        "value": levels.values.tolist(),
-        "bound": levels.bounds.tolist(),
-        "size": levels.sizes,
-    }
-    rows = enumerate(zip(*columns.values(), strict=True))
-    return {
-        "levels": [{"level": i, **dict(zip(columns, row, strict=True))} for i, row in rows],
-        "gap": finite_or_none(levels.gap),
-        "gap_over_twice_sensitivity": finite_or_none(levels.gap / (2.0 * levels.sensitivity)),
-    }
-
-
 def _print_problem(console: Console, report: Report, instance: Instance, found: Found) -> None:
     """Print the problem and what the search took."""
     heading(console, report["instance"])
@@ -369,7 +339,8 @@ def _print_levels(console: Console, report: Report, instance: Instance) -> None:
     heading(console, "The best support at each distance from the best")
     titles, rows = ("level", "value", "proven bound", "supports in level", "names"), []
     for one in report["levels"]:
-        value, bound = f"{one['value']:.10g}", f"{one['bound']:.10g}"
+        value = f"{one['value']:.10g}"
+        bound = "none" if one["bound"] is None else f"{one['bound']:.10g}"
         rows.append((one["level"], value, bound, one["size"], _names(instance, one["support"])))
     output.print_table(console, titles, rows, left=("names",))
     if report["gap"] is not None:
@@ -415,17 +386,16 @@ class FoundBySolver:
     def to_dict(self) -> dict[str, Any]:
         """Return it as part of a JSON object; what is infinite is null."""
         levels, report = self.levels, picked(self, "solver", "remark")
-        report |= {"certified": levels is not None, "bound": finite_or_none(self.bound)}
+        bound = self.bound if math.isfinite(self.bound) else None
+        report |= {"certified": levels is not None, "bound": bound}
         if levels is None:
             return report
         effort = asdict(levels.effort)
         del effort["strategies"]
-        bounds = map(finite_or_none, levels.bounds.tolist())
-        pairs = zip(levels.values.tolist(), bounds, strict=True)
         return report | {
             "optimum": float(levels.values[0]),
             "support": levels.supports[0].tolist(),
-            "levels": [{"value": value, "bound": bound} for value, bound in pairs],
+            **levels.to_dict(),
             "tolerance": levels.tolerance,
             "effort": effort,
         }

@@ -17,6 +17,11 @@ from mipselect.parameters import completed_by
 from mipselect.validation import checked_integer, set_fields
 
 
+def finite_or_none(value: float) -> float | None:
+    """Return None, which JSON has, for what is infinite."""
+    return value if math.isfinite(value) else None
+
+
 @dataclass(frozen=True)
 class StrategyEffort:
     """Tries of one strategy of a search.
@@ -300,6 +305,19 @@ class SupportPool(Certificate):
             self, supports=self.supports[:rows], values=self.values[:rows], rest_bound=rest
         )
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return supports, values and bound, ready for JSON and sensitive; an infinite one is None.
+
+        It is no release: nothing in it is private.
+        """
+        return {
+            "pool_size": len(self),
+            "worst_listed_value": float(self.values[-1]),
+            "rest_bound": finite_or_none(self.rest_bound),
+            "supports": self.supports.tolist(),
+            "values": self.values.tolist(),
+        }
+
     def position(self, support: ArrayLike) -> int | None:
         """Return the row of `support`, sorted, shape (s,), in `supports`, or None if unlisted."""
         order, rows = self._in_order
@@ -394,6 +412,25 @@ class MistakeLevels(Certificate):
         """|P_i| = C(s, i) C(p-s, i) of every level; they sum to C(p, s)."""
         s, p = self.support_size, self.n_features
         return tuple(math.comb(s, i) * math.comb(p - s, i) for i in range(len(self)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return levels and gap, ready for JSON and sensitive; what is infinite is None.
+
+        It is no release: nothing in it is private.
+        """
+        columns = {
+            "level": range(len(self)),
+            "support": self.supports.tolist(),
+            "value": self.values.tolist(),
+            "bound": map(finite_or_none, self.bounds.tolist()),
+            "size": self.sizes,
+        }
+        rows = zip(*columns.values(), strict=True)
+        return {
+            "levels": [dict(zip(columns, row, strict=True)) for row in rows],
+            "gap": finite_or_none(self.gap),
+            "gap_over_twice_sensitivity": finite_or_none(self.gap / (2.0 * self.sensitivity)),
+        }
 
     def level_of(self, support: ArrayLike) -> int:
         """Return how many features of `support`, shape (s,), lie outside the optimum."""
