@@ -21,6 +21,7 @@ from mipselect.cli.start import say
 from mipselect.errors import InvalidInput, about
 from mipselect.mechanisms.base import Mechanism
 from mipselect.privacy.guarantee import Guarantee, amount
+from mipselect.problem.problem import Problem
 from mipselect.problem.stored import StoredData
 from mipselect.regression import plan, ranges
 from mipselect.regression.evaluation import Measuring, kept_apart_of_table
@@ -173,15 +174,15 @@ class FitPlan(ReleasePlan):
     rows: Any = field(repr=False)
     released: ReportedRelease | None
 
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """See `ReleasePlan`: parts, and the model."""
+    def recorded(self, problem: Problem, n: int | None) -> dict[str, Any]:
+        """See `ReleasePlan`; with parts, and the model."""
         drawn, one, target = self.drawn, self.released, self.drawn.public.target
         selects = not isinstance(self.method, AllFeaturesSelector)
         share = plan.SHARE_OF_OTHERS if drawn.blocks is None else plan.SHARE_OF_BLOCKS
         is_open = drawn.ranges is not None and drawn.public.target_name in drawn.ranges.open
         regressor: Any = drawn.model_on(drawn.widest)
         return {
+            **super().recorded(problem, n),
             "selection_share": share if selects else 0.0,
             "target_scale": None if is_open else target.scale,
             "target_offset": None if is_open else target.offset,

@@ -82,6 +82,8 @@ def asked_of(source: SourceOptions, sizes: Sequence[int] | None) -> ProblemSourc
     # A default coef_bound is that of the largest size.
     size = size_of(source.support_size, sizes)
     question = {**source.question.keywords, **stated(**asdict(source.bounds))}
+    if source.question.no_intercept:
+        question["intercept"] = False
 
     def made() -> Instance:
         summed = Moments.load(instance)

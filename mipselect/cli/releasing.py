@@ -83,11 +83,6 @@ class ReleasePlan:
         """Name of the data in messages."""
         return output.table_named(self.head)
 
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """Recorded settings besides those of the problem and the method."""
-        return {}
-
     def doubts(self, n: int | None) -> list[str]:
         """Say what public numbers speak against the draw; n is None where it is not known."""
         return self.together.doubts(n)
@@ -211,7 +206,6 @@ class ReleasePlan:
             **dict.fromkeys(METHOD_FIELDS),
             **recorded,
             "mipselect": version("mipselect"),
-            **self.settings,
         }
 
     def deliver(self, source: ProblemSource, delivery: output.Delivery) -> None:

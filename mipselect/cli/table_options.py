@@ -18,7 +18,6 @@ if TYPE_CHECKING:  # Reading tables takes long to import.
     from mipselect.tables.public_map import TableQuestion
 
 TABLE_PANEL = "Table with a schema"
-BOUNDS_PANEL = "Public bounds of --score loss and of single methods"
 BEFORE_THE_DATA = "Choose it without looking at the data; a schema gives it a default."
 MOMENTS_PANEL = "Moments (M.npz) in place of INSTANCE; of 'solve' also a table"
 
@@ -153,7 +152,7 @@ class ScoreOptions:
 class BoundsOptions:
     """Public bounds of rows without a schema, and of coefficients."""
 
-    PANEL = BOUNDS_PANEL
+    PANEL = "Public bounds of --score loss and of single methods"
 
     x_bound: float | None = option(
         "--x-bound",
@@ -198,12 +197,11 @@ class SchemaOptions:
 
     @property
     def keywords(self) -> dict[str, Any]:
-        """Options that were given, as arguments of `Instance.from_table`."""
+        """Options that were given but an intercept, as arguments of `Instance.from_table`."""
         return stated(
             always=None if self.always is None else split_names("--always", self.always),
             never=None if self.never is None else split_names("--never", self.never),
             ranges=dict(map(_range, self.ranges)) if self.ranges else None,
-            intercept=False if self.no_intercept else None,
             unit_rule=self.unit_rule,
         )
 
@@ -211,7 +209,6 @@ class SchemaOptions:
         """Return the question about a table with this schema, and print how its target counts."""
         from mipselect.tables.public_map import TableQuestion
 
-        given = {name: value for name, value in self.keywords.items() if name != "intercept"}
         field = schema.field(target, "target")
         names = field.category_words
         if field.ordered and len(names) > 2:
@@ -219,7 +216,7 @@ class SchemaOptions:
                 f"note: {target} is taken as a number, the place among its ordered categories: "
                 f"0 for {names[0]}, {len(names) - 1} for {names[-1]}"
             )
-        return TableQuestion(schema, target, **given)
+        return TableQuestion(schema, target, **self.keywords)
 
 
 @options
