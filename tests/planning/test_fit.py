@@ -221,6 +221,13 @@ def test_a_model_needs_ranges() -> None:
     assert planned(schema=bare, ranges=known, rows=60).forecasts
 
 
+def test_a_figure_is_of_a_kind_that_there_is() -> None:
+    plan = planned(rows=60, tables=1)
+    assert plan.plot(".png").startswith(b"\x89PNG")
+    with pytest.raises(InvalidInput, match="suffix must be one of"):
+        plan.plot(".gif")
+
+
 @pytest.mark.parametrize(
     ("epsilons", "words"),
     [
