@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-import re
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,13 +16,13 @@ from scipy.special import expit, logit
 from mipselect import disk, validation
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-from mipselect.frames import is_of, numeric_matrix
+from mipselect.frames import numeric_matrix
 from mipselect.losses.classes import Classes, checked_classes
 from mipselect.privacy.guarantee import ROW, Guarantee
 from mipselect.privacy.release import Release
 from mipselect.quality.measures import Quality
-from mipselect.regression.rows import HUBER, Drawn, RowMap
-from mipselect.tables.encoders import CATEGORY, INTERCEPT, PER_UNIT, TableEquation, Term
+from mipselect.regression.rows import HUBER, Drawn, RowMap, by_name
+from mipselect.tables.encoders import CATEGORY, INTERCEPT, PER_STEP, PER_UNIT, TableEquation, Term
 from mipselect.tables.mapping import mapped_batches
 from mipselect.tables.public_map import ModelTable
 from mipselect.validation import listed, shown
@@ -40,6 +40,13 @@ LARGEST = 1 << 26
 
 LARGEST_NUMBER = 1e200
 """Largest coefficient of a table's model, in its units: what it predicts is finite."""
+
+WIDTH, ROW_HEIGHT, MARGINS = 7.0, 0.32, 1.4
+"""Inches of a picture."""
+
+LARGEST_HEIGHT = 40.0
+TITLE_LETTERS = 76
+RED = "#B00000"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,7 +199,7 @@ class ModelRelease(Release):
                 f"({listed(self.column_names)}); paths are for models of a table with a schema"
             )
         coefficients = np.array(self._released())
-        table = numeric_matrix(_by_name(X, self.column_names))[0]
+        table = numeric_matrix(by_name(X, self.column_names))[0]
         if table.shape[1] != self.rows.size:
             raise InvalidInput(
                 f"X must have {self.rows.size} columns ({listed(self.column_names)}), got "
@@ -516,9 +523,43 @@ class ModelRelease(Release):
         InvalidInput
             If matplotlib is missing, or no model was released.
         """
-        from mipselect.regression.coefficients import coefficient_plot
+        from mipselect.documents.pictures import COLOURS, require_matplotlib
 
-        return coefficient_plot(self, axes)
+        rule = self.in_units
+        require_matplotlib()
+        terms = [term for term in rule.terms if not term.aside]
+        if axes is None:
+            from matplotlib import pyplot
+
+            height = min(MARGINS + ROW_HEIGHT * len(terms), LARGEST_HEIGHT)
+            axes = pyplot.subplots(figsize=(WIDTH, height), layout="constrained")[1]
+        axes.axvline(0.0, color="0.8", zorder=0)
+        labels = []
+        for place, term in enumerate(terms):
+            label, units = self._whole_range(term)
+            labels.append(label)
+            axes.plot(units * term.coefficient, place, "o", color=COLOURS[0], markersize=5)
+        # A dollar sign in a name is no mathematics.
+        axes.set_yticks(range(len(terms)), labels=labels, parse_math=False)
+        axes.set_ylim(len(terms) - 0.5, -0.5)
+        axes.set_xlabel(f"change of {rule.aim}", parse_math=False)
+        before, guarantee = self._said(ROW if self.table is None else self.table.unit)
+        lines = [*before, f"{self.mechanism}.", guarantee]
+        title = "\n".join(textwrap.fill(line, TITLE_LETTERS) for line in lines)
+        colour = "black" if self.private else RED
+        axes.set_title(title, fontsize="small", loc="left", color=colour, parse_math=False)
+        return axes
+
+    def _whole_range(self, term: Term) -> tuple[str, float]:
+        """Return what a coefficient is drawn for, and its units: the whole range of a number."""
+        if self.table is None or term.kind not in (PER_UNIT, PER_STEP):
+            return term.meaning, 1.0
+        (encoder,) = (one for one in self.table.public.encoders if one.field.name == term.field)
+        column = encoder.columns()[0]
+        ends = [f"{column.offset + sign * column.scale:g}" for sign in (-1.0, 1.0)]
+        if term.kind == PER_STEP:
+            ends = [encoder.field.category_words[k] for k in (0, -1)]
+        return f"{term.field} from {ends[0]} to {ends[1]}", 2.0 * column.scale
 
     def __str__(self) -> str:
         return self.summary()
@@ -534,37 +575,6 @@ def model_in(content: Any, what: str) -> ModelRelease:
         raise InvalidInput(f"{what}: {error}") from error
     except RecursionError:
         raise InvalidInput(f"{what}: not a stored model: it is nested too deeply") from None
-
-
-COUNTED = re.compile(r"x?\d+")
-"""Names that columns get where they have none."""
-
-
-def _by_name(X: Any, names: Sequence[str]) -> Any:
-    """Return the named columns of a frame in their order; whatever has no names stays as it is.
-
-    Parameters
-    ----------
-    X : array_like, or a frame of pandas or Polars, or pyarrow.Table
-    names : sequence of str
-        Names that say no more than a place take columns by their place.
-
-    Raises
-    ------
-    InvalidInput
-        If a frame of so many columns has others.
-    """
-    if not is_of(X, "pyarrow.Table", "pandas.DataFrame", "polars.DataFrame"):
-        return X
-    known = X.column_names if is_of(X, "pyarrow.Table") else list(X.columns)
-    if set(names) <= set(known):
-        return X[list(names)] if is_of(X, "pandas.DataFrame") else X.select(list(names))
-    if all(map(COUNTED.fullmatch, names)) or len(known) != len(names):
-        return X
-    raise InvalidInput(
-        f"X must have the columns {listed(names)}, got {listed([str(name) for name in known])}; "
-        "give X.to_numpy() if they are these by their place"
-    )
 
 
 def _odds_ratio(term: Term) -> float:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,8 +12,9 @@ import numpy as np
 
 from mipselect.arrays import FloatArray, checked_scales
 from mipselect.errors import InvalidInput
+from mipselect.frames import is_of
 from mipselect.tables.public_map import ModelTable
-from mipselect.validation import checked_flag, checked_integer, checked_scale, set_fields
+from mipselect.validation import checked_flag, checked_integer, checked_scale, listed, set_fields
 
 
 @dataclass(frozen=True)
@@ -301,3 +303,34 @@ class Drawn:
             bounds={k: v * part.half if k in IN_UNITS else v for k, v in self.bounds.items()},
             footnotes=(*self.footnotes, note),
         )
+
+
+COUNTED = re.compile(r"x?\d+")
+"""Names that columns get where they have none."""
+
+
+def by_name(X: Any, names: Sequence[str]) -> Any:
+    """Return the named columns of a frame in their order; whatever has no names stays as it is.
+
+    Parameters
+    ----------
+    X : array_like, or a frame of pandas or Polars, or pyarrow.Table
+    names : sequence of str
+        Names that say no more than a place take columns by their place.
+
+    Raises
+    ------
+    InvalidInput
+        If a frame of so many columns has others.
+    """
+    if not is_of(X, "pyarrow.Table", "pandas.DataFrame", "polars.DataFrame"):
+        return X
+    known = X.column_names if is_of(X, "pyarrow.Table") else list(X.columns)
+    if set(names) <= set(known):
+        return X[list(names)] if is_of(X, "pandas.DataFrame") else X.select(list(names))
+    if all(map(COUNTED.fullmatch, names)) or len(known) != len(names):
+        return X
+    raise InvalidInput(
+        f"X must have the columns {listed(names)}, got {listed([str(name) for name in known])}; "
+        "give X.to_numpy() if they are these by their place"
+    )
