@@ -159,23 +159,33 @@ def last_bounds(node: FenchelNode, cutoff: float, run: Run) -> FloatArray:
 
 
 def offer_last_additions(nodes: list[FenchelNode], collector: Collector, run: Run) -> None:
-    """Settle nodes of size one together: their supports in order of their bounds."""
+    """Settle nodes of size one together."""
     supports = np.concatenate([node.supports(np.arange(len(node.live))[:, None]) for node in nodes])
-    owner = np.repeat(np.arange(len(nodes)), [len(node.live) for node in nodes])
-    tuning = nodes[0].tuning
-    cutoff = run.limit(collector, tuning)
+    owners = [node for node in nodes for _ in node.live]
+    cutoff = run.limit(collector, nodes[0].tuning)
     bounds = np.concatenate([last_bounds(node, cutoff, run) for node in nodes])
-    order = np.argsort(bounds, kind="stable")
+    offer_in_order(owners, supports, bounds, collector, run)
+
+
+def offer_in_order(
+    owners: list[FenchelNode],
+    supports: IntArray,
+    bounds: FloatArray,
+    collector: Collector,
+    run: Run,
+) -> None:
+    """Settle supports, each of a node, in the order of their bounds."""
+    tuning, order = owners[0].tuning, np.argsort(bounds, kind="stable")
     batch = tuning.dual_points.supports
     for start in range(0, len(order), batch):
         run.tick()
         chosen = order[start : start + batch]
         chosen = chosen[bounds[chosen] < run.limit(collector, tuning)]
         if len(chosen):
-            near = starts([nodes[k] for k in owner[chosen]])
-            rows, columns = nodes[0].bounds.n, supports.shape[1]
+            near = starts([owners[k] for k in chosen])
+            rows, columns = owners[0].bounds.n, supports.shape[1]
             run.accounts.work += multiplications(rows, len(chosen), columns)
-            collector.offer(supports[chosen], nodes[0].problem.values(supports[chosen], near))
+            collector.offer(supports[chosen], owners[0].problem.values(supports[chosen], near))
         if len(chosen) < batch and start + len(chosen) < len(order):
             collector.settle(float(bounds[order[start + len(chosen)]]))
             return
@@ -335,6 +345,22 @@ def by_the_best_dual_point(node: FenchelNode, tree: ConvexTree) -> FenchelNode:
     return replace(screened(node, bounds, tree.collector, cutoff), family_point=point)
 
 
+def by_evaluation(node: FenchelNode, tree: ConvexTree) -> FenchelNode | None:
+    """Evaluate the completions that are open by their bounds, where dividing solves as many.
+
+    It solves a problem for every open family, and on every size down to one.
+    """
+    if node.number > node.tuning.dual_points.supports:
+        return node
+    (positions,) = node.sets(node.number)
+    bounds = node.bound(node.credits[positions].sum(axis=1))
+    if np.count_nonzero(bounds < tree.cutoff) > node.size * node.extent(tree.cutoff):
+        return node
+    owners = [node] * len(positions)
+    offer_in_order(owners, node.supports(positions), bounds, tree.collector, tree.run)
+    return None
+
+
 def divided_by_first_feature(node: FenchelNode, tree: ConvexTree) -> None:
     """Settle the families by the first feature, batch by batch."""
     families, siblings = node.family_bounds, node.tuning.dual_points.bases
@@ -359,6 +385,7 @@ STRATEGIES = (
         Strategy.SCREENING,
         lambda node, tree: screened(node, node.best_bounds, tree.collector, tree.cutoff),
     ),
+    ConvexStrategy(None, by_evaluation),
     ConvexStrategy(
         Strategy.DUAL_POINTS,
         by_the_best_dual_point,

@@ -15,6 +15,7 @@ from mipselect.search.convex import (
     ConvexNeighbourhood,
     DualExpansion,
     FenchelNode,
+    by_evaluation,
     by_the_best_dual_point,
     fenchel_cut,
     fenchel_nodes,
@@ -157,3 +158,27 @@ def test_a_screened_subproblem_keeps_what_matters_and_bounds_the_rest(loss: str)
             rest = np.append(smaller.live[k:], base)
             here = np.isin(supports, rest).all(axis=1) & (supports == smaller.live[k]).any(axis=1)
             assert np.all(bound <= values[here] * (1 + 1e-9)), seed
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_few_open_completions_are_evaluated_and_many_are_left_to_be_divided(loss: str) -> None:
+    done = np.zeros(2, dtype=int)
+    for seed in range(25):
+        instance = random_loss_instance(seed, loss, max_s=4)
+        supports = all_supports(instance)
+        values = instance.objectives(supports)
+        node = subproblem(instance, [], instance.support_size)
+        for share in (0.0, 1.0):
+            collector = Collector(1, 0.0)
+            collector.offer(supports[:1], np.array([np.quantile(values, share) * (1 + 1e-6)]))
+            limit = collector.threshold
+            every = np.concatenate(list(node.sets(len(supports))))
+            open_ = np.count_nonzero(node.bound(node.credits[every].sum(axis=1)) < limit)
+            left = by_evaluation(node, TreeSearch(collector, Engine(), Run(), TUNING))
+            few = open_ <= node.size * node.extent(limit) and len(every) <= 64
+            assert (left is None) == few
+            done[int(few)] += 1
+            if left is None:
+                assert min(collector.threshold, collector.settled) <= values.min() * (1 + 1e-9)
+                assert np.isclose(collector.threshold, min(values.min(), limit), rtol=1e-6)
+    assert done.min() > 0
