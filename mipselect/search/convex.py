@@ -350,7 +350,7 @@ def by_evaluation(node: FenchelNode, tree: ConvexTree) -> FenchelNode | None:
 
     It solves a problem for every open family, and on every size down to one.
     """
-    if node.number > node.tuning.dual_points.supports:
+    if node.number > node.tuning.masters.enumerated:
         return node
     (positions,) = node.sets(node.number)
     bounds = node.bound(node.credits[positions].sum(axis=1))

@@ -212,7 +212,8 @@ class CutMasters:
     columns: int = 64
     """Larger subproblems are divided first: a master of few columns has strong cuts."""
     enumerated: int = 500
-    """Evaluating so many supports takes less time than one solve of a master."""
+    """So many supports are evaluated in less time than a master is solved, and bounded in less than
+    one problem is."""
     patience: int = 30
     """Solutions of a master after which a proof within τ is accepted, or the master given up."""
     seconds: float = 5.0

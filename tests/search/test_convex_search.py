@@ -175,7 +175,9 @@ def test_few_open_completions_are_evaluated_and_many_are_left_to_be_divided(loss
             every = np.concatenate(list(node.sets(len(supports))))
             open_ = np.count_nonzero(node.bound(node.credits[every].sum(axis=1)) < limit)
             left = by_evaluation(node, TreeSearch(collector, Engine(), Run(), TUNING))
-            few = open_ <= node.size * node.extent(limit) and len(every) <= 64
+            few = (
+                open_ <= node.size * node.extent(limit) and len(every) <= TUNING.masters.enumerated
+            )
             assert (left is None) == few
             done[int(few)] += 1
             if left is None:
