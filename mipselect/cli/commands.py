@@ -144,12 +144,18 @@ def runs_of(name: str) -> tuple[Callable[..., None], ...]:
     return parts.get(name) or (getattr(module, name.replace("-", "_")),)
 
 
+def examples_of(name: str, examples: str) -> str:
+    """Return the title and those of the examples, one a paragraph, that begin with this command."""
+    title, *each = examples.split("\n\n")
+    return "\n\n".join([title, *(one for one in each if one.startswith(f"mipselect {name} "))])
+
+
 def imported(name: str, words: Sequence[str] = ()) -> Any:
     """Import the module that declares a command, and make the command for the words behind it."""
     place, line = known_commands()[name]
     made = alone = typer.Typer()
     module = import_module(place)
-    examples = getattr(module, "EXAMPLES", None)
+    examples = examples_of(name, getattr(module, "EXAMPLES", ""))
     if name in getattr(module, "PARTS", {}):
         made = typer.Typer(cls=Group, help=line, epilog=examples, context_settings=HELP)
         alone.add_typer(made, name=name)
