@@ -70,11 +70,16 @@ class SquaredMasters(OuterApproximation[SquaredNode]):
     """Engine of sparse-diagonal cuts and a MIP solver."""
 
     def takes(self, sub: SquaredNode) -> bool:
-        """Tell whether it is screened, and worth a master."""
-        return sub.bound is not None and super().takes(sub)
+        """Tell whether it is screened, and a master may have its columns."""
+        return sub.bound is not None and len(sub.live) <= self.limits.columns
 
     def settle(self, sub: SquaredNode, collector: Collector, run: Run) -> bool:
-        """Add cuts until the master proves that nothing below the threshold is left."""
+        """Evaluate what is few, or add cuts until nothing below the threshold is left."""
+        if sub.number <= self.limits.enumerated:
+            run.tick()
+            (every,) = sub.sets(sub.number)
+            offer_additions(sub, every, collector)
+            return True
         none = np.empty(0, dtype=np.intp)
         cuts = [sparse_diagonal_cut(sub, T) for T in (none, sub.greedy_completion())]
 
