@@ -165,10 +165,8 @@ def _of_kind(report: Any) -> ReportedRelease:
         # What `ModelRelease.save` wrote: its table and ledger are not known.
         return of_object(ModelRelease.from_dict(report), "model")
     _require_release(report)
-    data, paid = (
-        _file_name(report, "data" if "data" in report else "instance"),
-        report.get("ledger"),
-    )
+    data = _file_name(report, "data" if "data" in report else "instance")
+    paid = report.get("ledger")
     known = of_object(_drawn(report), data)
     guarantee = Guarantee.from_dict(next(report[key] for key in GUARANTEES if key in report))
     if known.guarantee != guarantee:

@@ -161,31 +161,32 @@ def last_bounds(node: FenchelNode, cutoff: float, run: Run) -> FloatArray:
 def offer_last_additions(nodes: list[FenchelNode], collector: Collector, run: Run) -> None:
     """Settle nodes of size one together."""
     supports = np.concatenate([node.supports(np.arange(len(node.live))[:, None]) for node in nodes])
-    owners = [node for node in nodes for _ in node.live]
+    owner = np.repeat(np.arange(len(nodes)), [len(node.live) for node in nodes])
     cutoff = run.limit(collector, nodes[0].tuning)
     bounds = np.concatenate([last_bounds(node, cutoff, run) for node in nodes])
-    offer_in_order(owners, supports, bounds, collector, run)
+    offer_in_order(nodes, owner, supports, bounds, collector, run)
 
 
 def offer_in_order(
-    owners: list[FenchelNode],
+    nodes: list[FenchelNode],
+    owner: IntArray,
     supports: IntArray,
     bounds: FloatArray,
     collector: Collector,
     run: Run,
 ) -> None:
-    """Settle supports, each of a node, in the order of their bounds."""
-    tuning, order = owners[0].tuning, np.argsort(bounds, kind="stable")
+    """Settle supports, each of nodes[owner], in the order of their bounds."""
+    tuning, order = nodes[0].tuning, np.argsort(bounds, kind="stable")
     batch = tuning.dual_points.supports
     for start in range(0, len(order), batch):
         run.tick()
         chosen = order[start : start + batch]
         chosen = chosen[bounds[chosen] < run.limit(collector, tuning)]
         if len(chosen):
-            near = starts([owners[k] for k in chosen])
-            rows, columns = owners[0].bounds.n, supports.shape[1]
+            near = starts([nodes[k] for k in owner[chosen]])
+            rows, columns = nodes[0].bounds.n, supports.shape[1]
             run.accounts.work += multiplications(rows, len(chosen), columns)
-            collector.offer(supports[chosen], owners[0].problem.values(supports[chosen], near))
+            collector.offer(supports[chosen], nodes[0].problem.values(supports[chosen], near))
         if len(chosen) < batch and start + len(chosen) < len(order):
             collector.settle(float(bounds[order[start + len(chosen)]]))
             return
@@ -356,8 +357,8 @@ def by_evaluation(node: FenchelNode, tree: ConvexTree) -> FenchelNode | None:
     bounds = node.bound(node.credits[positions].sum(axis=1))
     if np.count_nonzero(bounds < tree.cutoff) > node.size * node.extent(tree.cutoff):
         return node
-    owners = [node] * len(positions)
-    offer_in_order(owners, node.supports(positions), bounds, tree.collector, tree.run)
+    supports, owner = node.supports(positions), np.zeros(len(positions), dtype=np.intp)
+    offer_in_order([node], owner, supports, bounds, tree.collector, tree.run)
     return None
 
 

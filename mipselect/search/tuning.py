@@ -271,7 +271,7 @@ class Tuning:
     allowance: Allowance = Allowance()
     patience: int = 200
     """Subproblems that are bounded by shares alone, before bounds around expansion points; after
-    twice as many near columns are looked for."""
+    twice as many near columns are looked for, after five times as many what certifies is enough."""
     screening: Screening = Screening()
     expanding: Expanding = Expanding()
     spectrum: Spectrum = Spectrum()
