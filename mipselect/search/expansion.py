@@ -98,9 +98,9 @@ class Expansion(ABC):
     def enough(self, rows: IntArray, reachable: FloatArray) -> NDArray[np.bool_]:
         """Tell for which nodes no further point is worth a try, shape (f,)."""
 
-    def admits(self, step: int) -> bool:
-        """Tell whether points may be made of further features after this step."""
-        return True
+    def admits(self, step: int) -> int | None:
+        """Return how many features more than are added may become part of points; None for none."""
+        return self._promising
 
     def admit(self, positions: IntArray) -> None:
         """Let points be made of these features as well."""
@@ -120,8 +120,9 @@ class Expansion(ABC):
             if not open_.all():
                 rows, z, terms = rows[open_], z[open_], terms[open_]
                 before = None if before is None else (before[0][open_], before[1][open_])
-            if self.admits(step):
-                self.admit(likely(terms, self.budgets, self._promising))
+            more = self.admits(step)
+            if more is not None:
+                self.admit(likely(terms, self.budgets, more))
             here = z, terms
             z, before = ascended(*here, before, self.budgets, self.admitted[rows]), here
 

@@ -110,7 +110,7 @@ class Expanding:
 
     least_size: int = 3
     """Fewer additions are not worth an expansion point."""
-    steps: int = 15
+    steps: int = 40
     """Points that are tried for one bound."""
     likely: int = 2
     """A point begins with so many times as many features as are added."""
@@ -119,7 +119,9 @@ class Expanding:
     admitting: tuple[int, ...] = (0, 1, 3, 6)
     """Steps after which further features may become part of the point,"""
     promising: int = 4
-    """so many more than are added."""
+    """so many more than are added,"""
+    promising_late: int = 15
+    """and so many after every second later step, where a point may still settle a bound."""
     close: float = 0.02
     """Share of what the bound lacks: a point that is so close to the best is kept;"""
     close_if_open: float = 0.05
