@@ -217,8 +217,7 @@ class DualExpansion(Expansion):
     def __init__(self, node: FenchelNode, cutoff: float) -> None:
         self._node, self._limits = node, node.tuning.dual_points
         everything = Budget(np.arange(len(node.live)), node.size)
-        steps, promising = self._limits.steps, node.tuning.expanding.promising
-        super().__init__([everything], np.array([-cutoff]), steps, promising)
+        super().__init__([everything], np.array([-cutoff]), self._limits.steps)
         self.best = node.bounds.only(node.row)
         self.lowest[0] = -proven(self.best, node)
 
@@ -232,6 +231,10 @@ class DualExpansion(Expansion):
         if not self.lowest[0] <= self.needed[0]:
             self.improve(z)
         return self.best
+
+    def promising(self, step: int) -> int:
+        """Return the same number after every step."""
+        return self._node.tuning.expanding.promising
 
     def tried(self, rows: IntArray, z: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Try the optimum of the problem in which feature j has the ridge λ/z_j."""

@@ -63,8 +63,6 @@ class Expansion(ABC):
         Bounds on the gain that need no improvement.
     steps : int
         Points that are tried at most.
-    promising : int
-        After a step so many features more than are added may become part of the points.
 
     Attributes
     ----------
@@ -76,15 +74,12 @@ class Expansion(ABC):
         Multiplications of all points that were tried: of every bound with those features.
     """
 
-    def __init__(
-        self, budgets: Sequence[Budget], needed: FloatArray, steps: int, promising: int
-    ) -> None:
+    def __init__(self, budgets: Sequence[Budget], needed: FloatArray, steps: int) -> None:
         self.budgets, self.needed = budgets, needed
         self.lowest = np.full(len(needed), np.inf)
         features = sum(len(budget.positions) for budget in budgets)
         self.admitted = np.zeros((len(needed), features), dtype=bool)
-        self._steps, self._promising = steps, promising
-        self.work = 0.0
+        self._steps, self.work = steps, 0.0
 
     @abstractmethod
     def tried(self, rows: IntArray, z: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -98,9 +93,12 @@ class Expansion(ABC):
     def enough(self, rows: IntArray, reachable: FloatArray) -> NDArray[np.bool_]:
         """Tell for which nodes no further point is worth a try, shape (f,)."""
 
-    def admits(self, step: int) -> int | None:
-        """Return how many features more than are added may become part of points; None for none."""
-        return self._promising
+    @abstractmethod
+    def promising(self, step: int) -> int | None:
+        """Return how many features more than are added may become part of points after this step.
+
+        None where points stay as they are.
+        """
 
     def admit(self, positions: IntArray) -> None:
         """Let points be made of these features as well."""
@@ -120,7 +118,7 @@ class Expansion(ABC):
             if not open_.all():
                 rows, z, terms = rows[open_], z[open_], terms[open_]
                 before = None if before is None else (before[0][open_], before[1][open_])
-            more = self.admits(step)
+            more = self.promising(step)
             if more is not None:
                 self.admit(likely(terms, self.budgets, more))
             here = z, terms

@@ -119,9 +119,11 @@ class Expanding:
     admitting: tuple[int, ...] = (0, 1, 3, 6)
     """Steps after which further features may become part of the point,"""
     promising: int = 4
-    """so many more than are added,"""
+    """so many more than are added;"""
+    admitting_late: tuple[int, ...] = tuple(range(8, 40, 2))
+    """later steps, where a point may still settle a bound,"""
     promising_late: int = 15
-    """and so many after every second later step, where a point may still settle a bound."""
+    """and so many more after these."""
     close: float = 0.02
     """Share of what the bound lacks: a point that is so close to the best is kept;"""
     close_if_open: float = 0.05

@@ -131,16 +131,16 @@ class PointExpansion(Expansion):
         limits: Expanding,
         close_if_open: float,
     ) -> None:
-        super().__init__(budgets, needed, limits.steps, limits.promising)
+        super().__init__(budgets, needed, limits.steps)
         self._limits, self._close_if_open = limits, close_if_open
         self.members: IntArray = np.empty(0, dtype=np.intp)
 
-    def admits(self, step: int) -> int | None:
-        """Admit few features at first, and many where a bound takes long and may still settle."""
+    def promising(self, step: int) -> int | None:
+        """Return few at first, and many where a bound takes long and may still settle."""
         limits = self._limits
-        if step <= limits.admitting[-1]:
-            return limits.promising if step in limits.admitting else None
-        return limits.promising_late if step % 2 == 0 else None
+        if step in limits.admitting:
+            return limits.promising
+        return limits.promising_late if step in limits.admitting_late else None
 
     def enough(self, rows: IntArray, reachable: FloatArray) -> NDArray[np.bool_]:
         """Tell where little of what is missing can be reached, more where no point will do."""
