@@ -110,8 +110,10 @@ class Expanding:
 
     least_size: int = 3
     """Fewer additions are not worth an expansion point."""
-    steps: int = 40
-    """Points that are tried for one bound."""
+    steps: int = 15
+    """Points that are tried for one bound,"""
+    steps_late: int = 40
+    """and so many where no fewer than `least_size` features are added."""
     likely: int = 2
     """A point begins with so many times as many features as are added."""
     expected: int = 32

@@ -12,15 +12,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mipselect.backends.cuts import ModularBound
+from mipselect.backends.cuts import Budget, ModularBound
 from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.branch_and_bound import branch_and_bound, open_children
 from mipselect.search.least_squares.closed_form import ClosedForm, better_pairs, pair_products
+from mipselect.search.least_squares.curvature import UniformCurvature
+from mipselect.search.least_squares.expansion import NodeExpansion
 from mipselect.search.least_squares.near_columns import LiveSets, near_columns
 from mipselect.search.least_squares.node import SquaredNode, children_of, itself, squared_node
 from mipselect.search.least_squares.shares import gain_shares
 from mipselect.search.progress import Run
 from mipselect.search.tuning import TUNING, Strategy, Tuning
+from tests.support.counted_searches import PROBLEMS
 from tests.support.designs import random_instance
 from tests.support.searches import ENDLESS, tree_of, tuned
 
@@ -187,3 +190,16 @@ def test_every_pair_is_better_than_what_is_no_number(needed: float) -> None:
     taken, w = pair_products(itself(node), np.array([needed]))
     rows, _ = better_pairs(node.rectangle(j, j), j, taken[0], w[0])
     assert len(rows) == len(j) ** 2
+
+
+@pytest.mark.parametrize(("size", "few"), [(2, True), (3, False)])
+def test_points_of_many_columns_are_for_many_additions(size: int, few: bool) -> None:
+    """Their systems would take longer than pairs do: at n = p = 1,000 most of the whole search."""
+    problem = PROBLEMS["correlated, nearly as many rows"]().prepared
+    everything = np.arange(problem.features.count)
+    node = squared_node(problem, everything[:0], size, everything, 0.0, None)
+    budgets = [Budget(everything, size)]
+    bound = NodeExpansion(node, UniformCurvature(0.0).at(node), budgets, 0.0, 0.0)
+    bound.admit(everything[:2])
+    bound.improve(np.where(everything < 2, 0.5 * size, 0.0)[None])
+    assert (len(bound.members) <= 2 + 4 * (size + TUNING.expanding.promising)) == few

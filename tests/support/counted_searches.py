@@ -312,7 +312,7 @@ RECORDED = {
     ("fewer rows", "levels"): Counts(2196, 472, 5587180, 75),
     ("classes of factors", "coarse pool"): Counts(1945, 45033, 3273574, 251),
     ("far fewer rows", "pool"): Counts(145, 2405, 1429360, 17),
-    ("common factors", "pool"): Counts(445, 34179, 888727, 84),
+    ("common factors", "pool"): Counts(445, 34179, 888704, 84),
     ("wide bounds", "levels"): Counts(988, 335, 563627, 235),
     ("narrow bounds", "levels"): Counts(74, 280, 66, 99),
     ("always-columns", "levels"): Counts(282, 220, 216670, 45),

@@ -131,16 +131,18 @@ class PointExpansion(Expansion):
         limits: Expanding,
         close_if_open: float,
     ) -> None:
-        super().__init__(budgets, needed, limits.steps)
+        # Fewer additions are looked at one by one in less time than points of many columns take.
+        self._many = sum(budget.count for budget in budgets) >= limits.least_size
+        super().__init__(budgets, needed, limits.steps_late if self._many else limits.steps)
         self._limits, self._close_if_open = limits, close_if_open
         self.members: IntArray = np.empty(0, dtype=np.intp)
 
     def promising(self, step: int) -> int | None:
-        """Return few at first, and many where a bound takes long and may still settle."""
+        """Return few at first, and many where a bound of many additions takes long."""
         limits = self._limits
         if step in limits.admitting:
             return limits.promising
-        return limits.promising_late if step in limits.admitting_late else None
+        return limits.promising_late if self._many and step in limits.admitting_late else None
 
     def enough(self, rows: IntArray, reachable: FloatArray) -> NDArray[np.bool_]:
         """Tell where little of what is missing can be reached, more where no point will do."""
