@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types check deep oldest fuzz docs tables linkcheck hostile faults compare system-solvers system-browser bench clean
+.PHONY: torch-cpu demo test lint types check deep oldest fuzz docs tables linkcheck hostile faults compare system-solvers system-browser bench clean
 
 # Installed once, and again when the dependencies change: what running needs, and what tests need.
 # uv finds versions that go together in a second, where pip takes two minutes; where it cannot reach
@@ -22,6 +22,14 @@ $(VENV)/runs: pyproject.toml
 $(VENV)/installed: $(VENV)/runs
 	$(INSTALL) '.[dev]'
 	@touch $@
+
+# PyTorch without a GPU, for the tests of devices, which are skipped where it is not there: found
+# where pip looks for packages, or else where its authors keep it.
+TORCH = torch==2.13.0+cpu
+torch-cpu: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check '$(TORCH)' \
+	  || $(BIN)/python -m pip install --quiet --disable-pip-version-check '$(TORCH)' \
+	    --extra-index-url https://download.pytorch.org/whl/cpu
 
 demo: $(VENV)/runs
 	@$(BIN)/python -m mipselect solve diabetes

@@ -43,6 +43,9 @@ class SearchArguments:
         show_default=ONE_SWAP,
     )
     solver: str = option("--solver", "Back end, see 'mipselect solvers'.", default=AUTO)
+    device: str | None = option(
+        "--device", "Device of PyTorch that multiplies columns, as cuda.", show_default="NumPy"
+    )
     tolerance: float | None = option(
         "--tolerance",
         "τ in units of the sensitivity; it costs ε. Public: fix it before you see the data.",

@@ -108,6 +108,8 @@ def solve(arguments: SolveArguments) -> None:
     source = _source(arguments)
     output.check_output(delivery.output, source.files, replace=delivery.replace)
     instance, wanted, refused = source.data().instance(), source.expected(), None
+    if arguments.search.device is not None:
+        instance = instance.on_device(arguments.search.device)
     try:
         with about(name), Watch(name, details=True) as watch:
             found = _search(instance, method, arguments.search, watch)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mipselect.arrays import FloatArray
 from mipselect.losses.base import Loss
-from mipselect.restricted.gram import roundings_of_sum
+from mipselect.restricted.columns import Columns, roundings_of_sum
 from mipselect.restricted.squared import EPS, ROUNDINGS, PreparedSquared
 
 
@@ -43,4 +43,4 @@ class SquaredLoss(Loss):
         self, X: FloatArray, y: FloatArray, *, ridge: float, radius: float
     ) -> PreparedSquared:
         """Compute b, d and the diagonal of G; the rest of G comes when it is needed."""
-        return PreparedSquared.of_rows(X, y, ridge=ridge, radius=radius)
+        return PreparedSquared.of_columns(Columns(X), y, ridge=ridge, radius=radius)

@@ -302,11 +302,14 @@ def of_r_squared(options: BlockOptions, problem: Problem, n: int | None) -> Prob
     return replace(problem.needing(()), score=R2, blocks=blocks)
 
 
-def scored_rows(options: BlockOptions, problem: Problem, rows: Rows) -> Instance | BlockScores:
+def scored_rows(
+    options: BlockOptions, problem: Problem, rows: Rows, device: str | None = None
+) -> Instance | BlockScores:
     """Return what is drawn from, of rows whose columns stand as in the layout of a problem.
 
-    The problem has neither a loss nor bounds.
+    The problem has neither a loss nor bounds. A device adds up pairs, and not R² of blocks.
     """
     asked = scored(options, problem, rows.n)
-    made = BlockScores if asked.score == R2 else Instance
-    return made.of_rows(asked, rows)
+    if asked.score == R2:
+        return BlockScores.of_rows(asked, rows)
+    return Instance.of_rows(asked, rows, device)

@@ -78,10 +78,13 @@ class ClippedRows(Rows):
     targeted : ndarray of bool, shape (n,), or None
         False for a row of a table without a target; None where each has one. The loss does not
         ask, and models leave such a row out.
+    device : str or None
+        Where PyTorch multiplies columns; None is NumPy.
     """
 
     weights: FloatArray | None = field(default=None, repr=False)
     targeted: NDArray[np.bool_] | None = field(default=None, repr=False)
+    device: str | None = None
     has_rows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -109,7 +112,12 @@ class ClippedRows(Rows):
         if self.weights is not None:
             X, y = scaled_rows(X, y, self.weights, degree_of(problem.stated_loss))
         ridge, radius = problem.bound("ridge"), problem.bound("coef_bound")
-        return problem.stated_loss.prepare(X, y, ridge=ridge, radius=radius)
+        if self.device is None:
+            return problem.stated_loss.prepare(X, y, ridge=ridge, radius=radius)
+        from mipselect.restricted.device import DeviceColumns
+
+        columns = DeviceColumns(X, self.device)
+        return PreparedSquared.of_columns(columns, y, ridge=ridge, radius=radius)
 
     def value_error(self, problem: Problem, n: int) -> float:
         """Bound the difference between a value and R; public. Sums over n rows are rounded."""

@@ -15,7 +15,7 @@ from mipselect.blocks.partitions import Blocks
 from mipselect.blocks.scores import BLOCKS, LOSS, SCORES, BlockOptions, require_together
 from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_target, plain_array
-from mipselect.losses import CertifiedLoss, Loss, PreparedLoss, RestrictedFit
+from mipselect.losses import CertifiedLoss, Loss, PreparedLoss, RestrictedFit, SquaredLoss
 from mipselect.losses.base import leave_out
 from mipselect.problem.data import ClippedRows, ExactSums, Rows, problem_with_rows
 from mipselect.problem.layout import Always, Groups, Layout
@@ -76,6 +76,8 @@ class Instance(OfProblem):
         within it is bounded as one, as the indicators of a category are.
     intercept : bool
         Whether a column of ones is always in.
+    device : str, optional
+        Device of PyTorch that multiplies columns, as "cuda"; see `on_device`.
 
     Attributes
     ----------
@@ -140,6 +142,7 @@ class Instance(OfProblem):
         groups: Groups = None,
         always: Always = None,
         intercept: bool = False,
+        device: str | None = None,
     ) -> None:
         problem, rows = problem_with_rows(
             X,
@@ -155,13 +158,14 @@ class Instance(OfProblem):
             coef_bound=coef_bound,
             ridge=ridge,
         )
-        set_fields(self, **vars(self.of_rows(problem, rows)))
+        set_fields(self, **vars(self.of_rows(problem, rows, device)))
 
     @classmethod
-    def of_rows(cls, problem: Problem, rows: Rows) -> Self:
+    def of_rows(cls, problem: Problem, rows: Rows, device: str | None = None) -> Self:
         """Clip rows to the bounds of a problem; names of classes become -1 and +1.
 
-        In a problem of blocks they are not clipped, but normalised block by block.
+        In a problem of blocks they are not clipped, but normalised block by block. A device of
+        PyTorch adds up pairs, or multiplies columns as `on_device` says.
 
         Raises
         ------
@@ -172,7 +176,8 @@ class Instance(OfProblem):
             from mipselect.tables.instances import sums_of_blocks
 
             together = np.column_stack([rows.columns(problem), numeric_target(rows.y, rows.n)])
-            return cls.of(problem, sums_of_blocks(problem, together.astype(np.float64, copy=False)))
+            numbers = together.astype(np.float64, copy=False)
+            return cls.of(problem, sums_of_blocks(problem, numbers, device))
         # Where the loss knows its classes nothing is refused because of a label.
         loss, y = problem.stated_loss, rows.y
         declared = loss.classes is not None
@@ -182,7 +187,8 @@ class Instance(OfProblem):
         if declared:
             leave_out(X, target)
         problem = replace(problem, classes=classes)
-        return cls.of(problem, ClippedRows.of(problem, X, target))
+        made = cls.of(problem, ClippedRows.of(problem, X, target))
+        return made if device is None else made.on_device(device)
 
     @classmethod
     def from_table(
@@ -305,6 +311,7 @@ class Instance(OfProblem):
         feature_names: Sequence[str] | None = None,
         coef_bound: float | None = None,
         ridge: float | None = None,
+        device: str | None = None,
     ) -> Self:
         """Make an instance of blocks of a few rows, each normalised by itself: no range is used.
 
@@ -336,6 +343,8 @@ class Instance(OfProblem):
         coef_bound, ridge : float, optional
             r and λ, in units of normalised blocks; default U = r√(s + a) = 0.75, or 1.5 where a
             feature has many columns, and 1.
+        device : str, optional
+            Device of PyTorch that adds up pairs of rows, as "cuda".
 
         Raises
         ------
@@ -368,7 +377,7 @@ class Instance(OfProblem):
             always=always,
             loss=None,
         )
-        return cls.of_rows(problem.in_blocks(blocks, coef_bound, ridge), rows)
+        return cls.of_rows(problem.in_blocks(blocks, coef_bound, ridge), rows, device)
 
     @classmethod
     def from_moments(
@@ -551,6 +560,33 @@ class Instance(OfProblem):
         # Made here if it is not there yet, so that both share it.
         other.__dict__["_tied"] = self._tied
         return other
+
+    def on_device(self, device: str | None) -> Self:
+        """Return the same data and bounds, whose columns PyTorch multiplies on a device.
+
+        Nothing that is found or proven differs but by rounding within `value_error`. X is there in
+        its own precision; values are sums in float64.
+
+        Parameters
+        ----------
+        device : str or None
+            "cuda", "cuda:1", "cpu"; None is NumPy.
+
+        Raises
+        ------
+        InvalidInput
+            Where the device cannot be used, for another loss than the squared, and for sums
+            without rows.
+        """
+        if not isinstance(self.data, ClippedRows):
+            raise InvalidInput("a device multiplies columns of rows, and here are only sums")
+        if device is not None:
+            if not isinstance(self.problem.stated_loss, SquaredLoss):
+                raise InvalidInput(f"a device is for the squared loss, not for {self.loss}")
+            from mipselect.restricted.device import device_of
+
+            device_of(device)
+        return self.of(self.problem, replace(self.data, device=device))
 
     def objective(self, support: ArrayLike) -> float:
         """Return R(support); sensitive.

@@ -17,7 +17,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.restricted.gram import products, roundings_of_sum
+from mipselect.restricted.columns import products, roundings_of_sum
 from mipselect.restricted.prepared import PreparedLoss
 
 EPS = float(np.finfo(np.float64).eps)

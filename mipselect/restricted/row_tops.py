@@ -65,19 +65,18 @@ def streamed_row_tops(
     more units are for the length of the other column, one for the double sums of the parts.
     """
     lengths = np.sqrt(diagonal[candidates])
-    longest = float(lengths.max()) or 1.0
-    weights = np.maximum(lengths / longest, LEAST_WEIGHT).astype(np.float32)
+    inverse, longest, weights = scales_of(lengths)
     allowance = np.float32((min(len(X), height) + 10) * SINGLE_EPS)
     blocks = [slice(start, start + width) for start in range(0, len(candidates), width)]
     tops = np.full((len(candidates), count), -1.0)
     for first, rows in enumerate(blocks):
-        left = _unit_columns(X, candidates[rows], lengths[rows])
+        left = _unit_columns(X, candidates[rows], inverse[rows])
         for second, columns in enumerate(blocks[first:], first):
             tick()
             right = left
             if first != second:
                 # Scaled anew for every block, which is next to nothing beside the products.
-                right = _unit_columns(X, candidates[columns], lengths[columns])
+                right = _unit_columns(X, candidates[columns], inverse[columns])
             products = _products(left, right, height)
             _merge(tops[rows], products, weights[columns], allowance, first == second)
             if first != second:
@@ -85,9 +84,18 @@ def streamed_row_tops(
     return np.asarray(-np.sort(-tops, axis=1) * (longest * lengths)[:, None])
 
 
-def _unit_columns(X: FloatArray, columns: IntArray, lengths: FloatArray) -> FloatArray:
-    """Compute X[:, columns] / lengths in single precision, shape (n, w), stored as X; 0 stays 0."""
-    inverse = 1.0 / np.where(lengths > 0.0, lengths, 1.0)
+def scales_of(lengths: FloatArray) -> tuple[FloatArray, float, FloatArray]:
+    """Return 1/length of columns, the largest length, and lengths as shares of it, in float32.
+
+    Columns of length 0 are left as they are; no share is smaller than `LEAST_WEIGHT`.
+    """
+    longest = float(lengths.max()) or 1.0
+    weights = np.maximum(lengths / longest, LEAST_WEIGHT).astype(np.float32)
+    return 1.0 / np.where(lengths > 0.0, lengths, 1.0), longest, weights
+
+
+def _unit_columns(X: FloatArray, columns: IntArray, inverse: FloatArray) -> FloatArray:
+    """Compute X[:, columns] · inverse in single precision, shape (n, w), stored as X."""
     order: Literal["F", "C"] = "F" if X.flags.f_contiguous else "C"
     units = np.empty((len(X), len(columns)), np.float32, order=order)
     for start in range(0, len(columns), STRIP):

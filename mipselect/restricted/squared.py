@@ -17,8 +17,9 @@ from scipy.linalg.blas import dtrsm
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput
+from mipselect.restricted.columns import Columns, sums_of_squares
 from mipselect.restricted.features import Features, plain_features
-from mipselect.restricted.gram import Gram, sums_of_squares
+from mipselect.restricted.gram import Gram
 from mipselect.restricted.normal_equations import WELL_CONDITIONED, solve_normal_equations
 from mipselect.restricted.prepared import RestrictedFit
 
@@ -66,8 +67,8 @@ class PreparedSquared:
         self.features = plain_features(gram.p)
 
     @classmethod
-    def of_rows(
-        cls, X: FloatArray, y: FloatArray, *, ridge: float, radius: float
+    def of_columns(
+        cls, X: Columns, y: FloatArray, *, ridge: float, radius: float
     ) -> PreparedSquared:
         """Prepare the loss on the sums over rows."""
         gram = Gram(X)

@@ -19,8 +19,8 @@ from mipselect.backends import NATIVE, usable_solver
 from mipselect.blocks.scores import R2
 from mipselect.errors import InvalidInput
 from mipselect.problem.instance import Instance
+from mipselect.restricted.columns import looking
 from mipselect.restricted.fenchel import FenchelLoss
-from mipselect.restricted.gram import looking
 from mipselect.restricted.prepared import PreparedLoss
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.collectors import Collector

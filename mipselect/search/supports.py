@@ -15,7 +15,7 @@ from mipselect.errors import InvalidInput, NotCertified
 from mipselect.parameters import completed_by
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
-from mipselect.restricted.gram import looking
+from mipselect.restricted.columns import looking
 from mipselect.search.collectors import Collector
 from mipselect.search.options import SearchOptions
 from mipselect.search.pool import MistakeLevels, SupportPool

@@ -31,6 +31,7 @@ from mipselect.problem.block_scores import BlockScores, scored, scored_rows
 from mipselect.problem.data import Rows
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
+from mipselect.restricted.device import device_of
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.base import ChanceLevel, PrivateSelector
 from mipselect.validation import checked_choice, checked_epsilon, checked_integer
@@ -114,6 +115,13 @@ class ProblemSelector(PrivateSelector):
         "str or Loss", 'See `Instance`. With "hinge" y holds two classes.', default="squared"
     )
     intercept: bool = parameter("bool", "Whether a column of ones is always in.", default=False)
+    device: str | None = parameter(
+        "str, optional",
+        'Device of PyTorch that multiplies columns, as "cuda"; default NumPy. It changes no law.',
+        default=None,
+        flag="--device",
+        check=device_of,
+    )
 
     @property
     def guarantee(self) -> Guarantee:
@@ -174,6 +182,8 @@ class ProblemSelector(PrivateSelector):
     ) -> SupportMechanism:
         """Search as far as is needed, and return the law. See `PrivateSelector.on`."""
         self.check()
+        if self.device is not None and isinstance(instance, Instance) and instance.data.has_rows:
+            instance = instance.on_device(self.device)
         with np.errstate(all="ignore"):
             return self._law(instance, progress)
 
@@ -187,7 +197,7 @@ class ProblemSelector(PrivateSelector):
             return self.on(Instance.of_rows(problem, Rows(problem.layout.ordered(X), y)))
         problem = self._problem_of_columns()
         rows = Rows(problem.layout.ordered(X), y)
-        return self.on(scored_rows(self.block_options(source), problem, rows))
+        return self.on(scored_rows(self.block_options(source), problem, rows, self.device))
 
     def _public(self, *names: str) -> dict[str, Any]:
         try:

@@ -28,6 +28,7 @@ from mipselect.problem.data import ClippedRows, ExactSums
 from mipselect.problem.instance import Instance
 from mipselect.problem.layout import Always, Groups, Layout, laid_out
 from mipselect.problem.problem import Problem
+from mipselect.restricted.device import PairsOnDevice
 from mipselect.tables.mapping import known_rows, open_table, read_rows
 from mipselect.tables.moments import (
     MOST_THREADS,
@@ -216,10 +217,11 @@ def instance_of_moments(moments: Moments, **settings: Any) -> Instance:
     return Instance.of(problem, data)
 
 
-def sums_of_blocks(problem: Problem, rows: FloatArray) -> ExactSums:
+def sums_of_blocks(problem: Problem, rows: FloatArray, device: str | None = None) -> ExactSums:
     """Add up the blocks of rows whose columns stand as in the layout, the target behind them.
 
-    Where rows are weighted, how much each counts is the last column.
+    Where rows are weighted, how much each counts is the last column. A device, of PyTorch, is for
+    signs of pairs.
     """
     assert problem.blocks is not None
     layout = problem.layout
@@ -229,7 +231,7 @@ def sums_of_blocks(problem: Problem, rows: FloatArray) -> ExactSums:
         problem.blocks,
         problem.weight_bound is not None,
     )
-    return ExactSums(block_sums(columns, rows), layout)
+    return ExactSums(block_sums(columns, rows, device), layout)
 
 
 def rows_of_table(source: Any, public: PublicMap, order_seed: int | None = None) -> FloatArray:
@@ -375,7 +377,7 @@ def add_products(rows: NDArray[np.floating], totals: IntMatrix, turn: Lock) -> N
         np.add(totals, product.T, out=totals, dtype=np.int64, casting="unsafe")
 
 
-def block_sums(columns: BlockColumns, rows: FloatArray) -> Moments:
+def block_sums(columns: BlockColumns, rows: FloatArray, device: str | None = None) -> Moments:
     """Add up the rows of the blocks of all partitions; the first entry counts rows of the table.
 
     Rows are divided among windows at random, and those of a window among blocks.
@@ -385,11 +387,14 @@ def block_sums(columns: BlockColumns, rows: FloatArray) -> Moments:
     columns : BlockColumns
     rows : ndarray of shape (n, p + 1)
         x and y; where rows are weighted, how much each counts is one more column, the last.
+    device : str, optional
+        Of PyTorch, which multiplies signs of pairs there.
 
     Raises
     ------
     InvalidInput
-        For fewer rows than a block has, and for more blocks than fit into 64 bits.
+        For fewer rows than a block has, for more blocks than fit into 64 bits, and for a device
+        where entries are no signs.
 
     References
     ----------
@@ -408,9 +413,20 @@ def block_sums(columns: BlockColumns, rows: FloatArray) -> Moments:
     entries, turn = _entries_of(columns), Lock()
     of_one = size**2 * np.dtype(entries.type).itemsize
     threads = min(MOST_THREADS, cores(), max(1, PRODUCT_BYTES // of_one))
+    pairs = None
+    if device is not None:
+        if entries is not SIGNS:
+            raise InvalidInput(
+                "a device adds up signs of pairs: blocks of two rows, features of one column, and "
+                "no weights"
+            )
+        pairs, threads = PairsOnDevice(device, size), 1
 
     def add(window: FloatArray, chunk: IntArray) -> None:
-        add_products(_rows_of_blocks(window, chunk, columns), of_rows, turn)
+        if pairs is None:
+            add_products(_rows_of_blocks(window, chunk, columns), of_rows, turn)
+        else:
+            pairs.add(window, chunk)
 
     most = min(max(CHUNK_ENTRIES // (blocks.rows * size), CHUNK_BLOCKS), entries.most_blocks)
     chunks = (
@@ -420,6 +436,8 @@ def block_sums(columns: BlockColumns, rows: FloatArray) -> Moments:
         for start in range(0, len(part), most)
     )
     in_threads(add, chunks, threads)
+    if pairs is not None:
+        of_rows += np.tril(pairs.total())
     of_rows *= entries.unit
     of_rows += np.tril(of_rows, -1).T
     totals[0, 0, 0] = n * ONE

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from mipselect import top_supports
 from mipselect.errors import SolverFailure
 from mipselect.problem.instance import Instance
-from mipselect.restricted import gram as gram_module
-from mipselect.restricted.gram import Gram, picked
+from mipselect.restricted import columns as columns_module
+from mipselect.restricted.columns import SUMMED_ROWS, Columns, looking
+from mipselect.restricted.gram import MOVED, Gram, picked
 from mipselect.restricted.normal_equations import solve_normal_equations
 from tests.soak.squared_values import Rows, error_of, exact_value, hostile_rows, largest_loss
 from tests.support.designs import least_ridge, random_instance
@@ -124,7 +125,7 @@ def data(seed: int, dtype: type) -> np.ndarray:
 @pytest.mark.parametrize("held", [False, True])
 def test_parts_of_it_are_its_parts(held: bool, dtype: type) -> None:
     X, rng = data(0, dtype), np.random.default_rng(1)
-    gram, G = Gram(X), X.astype(np.float64).T @ X.astype(np.float64)
+    gram, G = Gram(Columns(X)), X.astype(np.float64).T @ X.astype(np.float64)
     if held:
         gram.full()
     for _ in range(3):
@@ -140,7 +141,7 @@ def test_parts_of_it_are_its_parts(held: bool, dtype: type) -> None:
 def counted(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     """What products take for each row of X: multiplications, numbers read, numbers converted."""
     counts = {"multiplied": 0.0, "read": 0.0, "converted": 0.0}
-    product = gram_module._summed
+    product = columns_module._summed
 
     def counting(A: np.ndarray, B: np.ndarray) -> np.ndarray:
         counts["multiplied"] += A.shape[1] * B.shape[1]
@@ -148,27 +149,28 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
         counts["converted"] += sum(M.shape[1] for M in (A, B) if M.dtype == np.float32)
         return product(A, B)
 
-    monkeypatch.setattr(gram_module, "_summed", counting)
+    monkeypatch.setattr(columns_module, "_summed", counting)
     return counts
 
 
 def test_all_of_it_is_held_before_its_parts_are_more_work(monkeypatch: pytest.MonkeyPatch) -> None:
     p, rng = 400, np.random.default_rng(2)
-    gram, counts = Gram(rng.standard_normal((20, p), dtype=np.float32)), counted(monkeypatch)
-    whole, rounds = p * (0.5 * p + gram_module.MOVED), 0
+    X = rng.standard_normal((20, p), dtype=np.float32)
+    gram, counts = Gram(Columns(X)), counted(monkeypatch)
+    whole, rounds = p * (0.5 * p + MOVED), 0
     while not gram.held:
         gram.rectangle(np.arange(4 * rounds, 4 * rounds + 4), np.arange(p // 2))
         rounds += 1
-    work = counts["multiplied"] + gram_module.MOVED * counts["read"]
+    work = counts["multiplied"] + MOVED * counts["read"]
     assert rounds > 1
     assert work <= 2.0 * (whole + 0.5 * p**2)
     assert counts["converted"] <= 3 * p
 
 
-@pytest.mark.parametrize("n", [8000, 3 * gram_module.SUMMED_ROWS])
+@pytest.mark.parametrize("n", [8000, 3 * SUMMED_ROWS])
 def test_long_products_look_at_the_clock(monkeypatch: pytest.MonkeyPatch, n: int) -> None:
     X, looks, most = np.random.default_rng(3).standard_normal((n, 40)), 0, 2**17
-    monkeypatch.setattr(gram_module, "BLOCK_WORK", most)
+    monkeypatch.setattr(columns_module, "BLOCK_WORK", most)
 
     def look() -> None:
         nonlocal looks
@@ -176,16 +178,16 @@ def test_long_products_look_at_the_clock(monkeypatch: pytest.MonkeyPatch, n: int
         if looks == 3:
             raise TimeoutError
 
-    gram = Gram(X)
-    with gram_module.looking(look):
+    gram = Gram(Columns(X))
+    with looking(look):
         with pytest.raises(TimeoutError):
             gram.full()
         assert not gram.held
         looks = 3
         np.testing.assert_allclose(gram.full(), X.T @ X, atol=1e-9)
-    assert looks - 2 >= 0.5 * X.size * 40 / max(most, 40 * gram_module.SUMMED_ROWS)
+    assert looks - 2 >= 0.5 * X.size * 40 / max(most, 40 * SUMMED_ROWS)
     gram.product(X)
-    assert gram_module._look.get() is None
+    assert columns_module._look.get() is None
 
 
 @pytest.mark.parametrize("width", [3, 70_000])

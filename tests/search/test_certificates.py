@@ -23,15 +23,16 @@ from mipselect import (
 )
 from mipselect.errors import InvalidInput
 from mipselect.losses import QuantileLoss
-from mipselect.restricted.gram import (
+from mipselect.restricted.columns import (
     ADDED_BLOCKS,
     SUMMED_ROWS,
-    Gram,
+    Columns,
     products,
     products_of_pairs,
     roundings_of_sum,
     sums_of_squares,
 )
+from mipselect.restricted.gram import Gram
 from mipselect.search.collectors import Collector
 from mipselect.search.options import DEFAULT_TOLERANCE, VALUE_ERRORS, SearchOptions
 from mipselect.search.setup import set_up
@@ -239,7 +240,7 @@ def test_blocks_are_added_up_in_groups() -> None:
         products(A, A),
         products(A, A[:, 0]),
         sums_of_squares(A),
-        Gram(A).blocks(np.zeros((1, 2), dtype=np.intp))[0, 0, 1],
+        Gram(Columns(A)).blocks(np.zeros((1, 2), dtype=np.intp))[0, 0, 1],
     ):
         assert float(np.squeeze(found)) == 2.0**54 + 100
     assert roundings_of_sum(len(A)) == SUMMED_ROWS + ADDED_BLOCKS + 1
@@ -257,8 +258,8 @@ def test_sums_over_rows_lose_no_more_than_is_counted(dtype: type, n: int) -> Non
         (products(A, y)[1], A[:, 1], y),
         (sums_of_squares(A)[0], A[:, 0], A[:, 0]),
         (sums_of_squares(y), y, y),
-        (Gram(A).blocks(np.array([[0, 1]]))[0, 0, 1], A[:, 0], A[:, 1]),
-        (Gram(A).block(np.array([0, 1]))[0, 1], A[:, 0], A[:, 1]),
+        (Gram(Columns(A)).blocks(np.array([[0, 1]]))[0, 0, 1], A[:, 0], A[:, 1]),
+        (Gram(Columns(A)).block(np.array([0, 1]))[0, 1], A[:, 0], A[:, 1]),
     ]:
         exact = sum(
             Fraction(float(a)) * Fraction(float(b)) for a, b in zip(left, right, strict=True)
@@ -271,7 +272,7 @@ def test_products_do_not_depend_on_panels(monkeypatch: pytest.MonkeyPatch) -> No
     n = 2 * SUMMED_ROWS + 2
     A, B = rng.standard_normal((n, 3)), rng.standard_normal((n, 7))
     two_columns = 8 * (3 + SUMMED_ROWS) * 2
-    monkeypatch.setattr("mipselect.restricted.gram.BLOCK_BYTES", two_columns)
+    monkeypatch.setattr("mipselect.restricted.columns.BLOCK_BYTES", two_columns)
     assert np.allclose(products(A, B), A.T @ B, rtol=1e-13, atol=1e-11)
     assert products(A, B[:, :0]).shape == (3, 0)
     pairs = products_of_pairs(B)

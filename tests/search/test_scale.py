@@ -13,9 +13,10 @@ from mipselect import Instance, TopR, mistake_levels, top_supports
 from mipselect.datasets import correlated_gaussian
 from mipselect.errors import InvalidInput, NotCertified
 from mipselect.mechanisms import ExponentialMechanism
+from mipselect.restricted import columns, row_tops
 from mipselect.restricted import gram as gram_module
-from mipselect.restricted import row_tops
-from mipselect.restricted.gram import Gram, KnownGram, roundings_of_sum
+from mipselect.restricted.columns import roundings_of_sum
+from mipselect.restricted.gram import Gram, KnownGram
 from mipselect.restricted.squared import EPS, PreparedSquared
 from mipselect.search.least_squares.node import definite_multiplier, squared_node
 from mipselect.search.pool import SupportPool
@@ -34,9 +35,10 @@ def test_exact_without_holding_the_gram_matrix(
 ) -> None:
     """Lazily computed columns, dropped again and again, and every kind of bound on row sums."""
     narrow = partial(row_tops.streamed_row_tops, width=3)
-    monkeypatch.setattr(gram_module, "streamed_row_tops", narrow)
-    for name, size in {"FULL_GRAM_BYTES": 0, "KEPT_BYTES": 500, "BLOCK_BYTES": 400}.items():
+    monkeypatch.setattr(columns, "streamed_row_tops", narrow)
+    for name, size in {"FULL_GRAM_BYTES": 0, "KEPT_BYTES": 500}.items():
         monkeypatch.setattr(gram_module, name, size)
+    monkeypatch.setattr(columns, "BLOCK_BYTES", 400)
     for k in range(10):
         screening = Screening(dense=3 * (k % 3), tops_columns=100 * (k % 2))
         instance = random_instance(seed + k)
@@ -132,7 +134,7 @@ def test_wide_data_stop_in_time_with_what_was_proven(monkeypatch: pytest.MonkeyP
     with pytest.raises(NotCertified) as caught:
         supports_by(instance, "one-swap", run=run)
     assert len(formed) >= 600
-    assert 0 < max(formed) <= gram_module.BLOCK_BYTES // 8
+    assert 0 < max(formed) <= columns.BLOCK_BYTES // 8
     found = caught.value.partial
     assert not found.certified
     assert np.isfinite(found.values).all()

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.backends.cuts import ModularBound
-from mipselect.restricted.gram import roundings_of_sum
+from mipselect.restricted.columns import roundings_of_sum
 from mipselect.restricted.squared import EPS, PreparedSquared, lower_solved
 from mipselect.search.least_squares.near_columns import LiveSets
 from mipselect.search.tree import Node
