@@ -31,6 +31,9 @@ such blocks, and not with n. Where rows are no more than twice as many, one sum 
 ADDED_BLOCKS = 2**12
 """Blocks that are added up one after the other; sums of so many are added up in turn."""
 
+MIRRORED = 512
+"""Columns that are transposed at once: what a cache holds."""
+
 BLOCK_WORK = 2**33
 """Multiplications between two looks at the clock: about a quarter of a second."""
 
@@ -95,7 +98,9 @@ def products_of_pairs(A: FloatArray) -> FloatArray:
         panel = _ready(A[:, some])
         total[some, some] = _summed(panel, panel)
         total[later, some] = products(A[:, later], panel)
-        total[some, later] = total[later, some].T
+        for left in range(start + width, k, MIRRORED):
+            across = slice(left, left + MIRRORED)
+            total[some, across] = total[across, some].T
     return total
 
 

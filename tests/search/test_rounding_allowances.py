@@ -21,6 +21,7 @@ import pytest
 
 from mipselect import Instance
 from mipselect.backends.cuts import CutProof, ModularBound, least_value
+from mipselect.restricted.columns import Columns
 from mipselect.restricted.fenchel import FenchelBounds
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.convex import ConvexNeighbourhood, fenchel_cut
@@ -151,7 +152,7 @@ def factors(seed: int) -> bool:
     """Copies of columns with a ridge that is lost in their digits have a Cholesky factor."""
     rng = np.random.default_rng(seed)
     X = np.repeat(rng.standard_normal((9, 1)), 4, axis=1)
-    problem = PreparedSquared.of_rows(X, X[:, 0], ridge=1e-17, radius=1.0)
+    problem = PreparedSquared.of_columns(Columns(X), X[:, 0], ridge=1e-17, radius=1.0)
     try:
         sub = node(problem, [0, 1, 2], 1, [3])
     except np.linalg.LinAlgError:

@@ -273,3 +273,32 @@ def loudly(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
         return function(*arguments)
 
     return loud
+
+
+@pytest.mark.parametrize("rho", [0.1, 0.5])
+@pytest.mark.parametrize("search", [top_supports, mistake_levels])
+def test_products_of_columns_grow_with_their_square(
+    search: Callable[[Instance], object], rho: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No number of columns is one from which on G is formed, or formed again and again."""
+    multiplied = 0.0
+
+    def counting(product: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+        def counted(left: np.ndarray, right: np.ndarray, *others: int) -> np.ndarray:
+            nonlocal multiplied
+            multiplied += left.size * right.shape[1]
+            return product(left, right, *others)
+
+        return counted
+
+    monkeypatch.setattr(columns, "_summed", counting(columns._summed))
+    monkeypatch.setattr(row_tops, "_products", counting(row_tops._products))
+    X, y = correlated_gaussian(300, 6000, rho=rho, snr=5.0, support_size=3, seed=1)
+    public = {"support_size": 3, "x_bound": 0.5, "y_bound": 0.5, "coef_bound": 1.1, "ridge": 6.0}
+    works = []
+    for p in (2100, 3000, 6000):
+        multiplied = 0.0
+        search(Instance(X[:, :p], y, **public))
+        works.append(multiplied / p**2)
+    assert max(works[1:]) <= 1.3 * works[0]
+    assert works[2] <= 1.3 * works[1]

@@ -41,7 +41,6 @@ def bounded(node: SquaredNode, tree: SquaredTree) -> SquaredNode | None:
     """Drop and settle the features that cannot matter: a smaller node with its bound, or None."""
     tree.visit()
     tree.run.accounts.work += len(node.live) * (len(node.whitened) + 1)
-    tree.hold_gram()
     cutoff = tree.cutoff
     left = tree.try_in_order(BOUNDS, node)
     if left is None or len(left.live) < len(node.live):

@@ -112,12 +112,6 @@ class SquaredTree(TreeSearch[SquaredNode]):
         long = self.is_long and node.size >= self.tuning.expanding.least_size
         return long and self.worth(Strategy.EXPANSION, node.size)
 
-    def hold_gram(self) -> None:
-        """Keep all of G, if it fits, for a search whose nodes are many."""
-        gram = self.measures.problem.gram
-        if self.is_long and gram.fits and not gram.held:
-            gram.full()
-
     def informed(self, node: SquaredNode, families: int) -> SquaredNode:
         """Add what is known of near columns to a node, once other bounds had their chance.
 
