@@ -5,7 +5,7 @@ Docstrings give their shapes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,30 @@ FloatArray = NDArray[np.floating[Any]]
 IntArray = NDArray[np.integer[Any]]
 ScoreArray = NDArray[Any]
 """Scores as doubles, or as Python numbers where doubles would round them."""
+
+
+BLOCK_ENTRIES = 2**24
+"""Entries of an array that are looked at together."""
+
+
+def blocks_of(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    """Yield parts of an array, as it lies in memory: what is made of one is no second array."""
+    if array.ndim == 0:
+        yield array
+        return
+    along = array.T if array.flags.f_contiguous else array
+    step = max(1, BLOCK_ENTRIES * len(along) // max(1, along.size))
+    yield from (along[start : start + step] for start in range(0, len(along), step))
+
+
+def is_mapped(array: NDArray[Any]) -> bool:
+    """Tell whether an array is, or is part of, a file that is mapped to be read only."""
+    part: Any = array
+    while isinstance(part, np.ndarray):
+        if isinstance(part, np.memmap):
+            return str(part.mode) == "r"
+        part = part.base
+    return False
 
 
 def checked_scales(

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-from mipselect.arrays import FloatArray
+from mipselect.arrays import FloatArray, blocks_of
 from mipselect.errors import InvalidInput
 from mipselect.validation import checked_names, shown
 
@@ -281,9 +281,8 @@ def _refuse(
 
 
 def _require_finite(array: FloatArray, names: Names, what: str) -> None:
-    finite = np.isfinite(array)
-    if not finite.all():
-        bad = np.argwhere(~finite)
+    if not all(np.isfinite(block).all() for block in blocks_of(array)):
+        bad = np.argwhere(~np.isfinite(array))
         first = float(array[tuple(bad[0])])
         more = f" ({len(bad)} such values in all)" if len(bad) > 1 else ""
         advice = MISSING if np.isnan(first) else ADVICE

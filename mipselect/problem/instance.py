@@ -47,7 +47,9 @@ class Instance(OfProblem):
         length of a row within a feature of several columns. A data frame (pandas, or
         what offers an Arrow table, as Polars) keeps its column names. float32 stays float32;
         everything else becomes float64, and is clipped at the same bound, the largest float32 up
-        to `x_bound`. Text, dates, masked and missing values are refused.
+        to `x_bound`. Text, dates, masked and missing values are refused. An
+        .npy file that is mapped, `np.load(path, mmap_mode="r")`, and lies within one bound is not
+        copied: it may be larger than memory, and must not change.
     y : array_like of shape (n,)
         Clipped entrywise to [-y_bound, y_bound]. For the hinge loss two classes (numbers or
         names); the first in sorted order becomes -1, the second +1, and `classes` says which.

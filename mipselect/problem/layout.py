@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mipselect.arrays import FloatArray, IntArray, checked_scales
+from mipselect.arrays import FloatArray, IntArray, blocks_of, checked_scales, is_mapped
 from mipselect.errors import InvalidInput
 from mipselect.restricted.features import Features, shortened, single_below
 from mipselect.validation import (
@@ -121,15 +121,18 @@ class Layout:
 
         A row that is too long within a feature is shortened to the bound; nothing of it depends
         on other rows. Nor on what type the numbers have, which any row can turn from float32 to
-        float64: what is clipped becomes a number of float32 in both.
+        float64: what is clipped becomes a number of float32 in both. A file that is mapped, and
+        holds nothing to clip, is not copied.
         """
         features = self.features
         bounds = self.bounds
         if self.always:
             bounds = np.append(bounds, np.full(len(self.always), self.always_bound))
         if features.plain and len(np.unique(bounds)) == 1:
-            bound = single_below(float(bounds[0]))
-            return np.clip(columns[:, : len(bounds)], -bound, bound)
+            bound, columns = single_below(float(bounds[0])), columns[:, : len(bounds)]
+            if is_mapped(columns) and all(np.abs(one).max() <= bound for one in blocks_of(columns)):
+                return columns
+            return np.clip(columns, -bound, bound)
         result = np.zeros((len(columns), features.size), columns.dtype)
         start = 0
         for part, limit in zip((*self.groups, *self.always), bounds.tolist(), strict=True):

@@ -22,6 +22,12 @@ from mipselect.search.pool import MistakeLevels, SupportPool
 from mipselect.search.progress import ProgressCallback, Stopped
 from mipselect.search.setup import Search, set_up
 
+COPIES = 6
+"""Times that the supports and values of a pool are in memory while two lists become one."""
+
+TOLD_BYTES = 2**28
+"""A pool that takes no more says nothing of it."""
+
 LARGEST_POOL = 10_000_000
 """More supports are not listed: neither memory nor patience would do."""
 
@@ -83,7 +89,7 @@ def find_supports(search: Search, count: int) -> SupportPool:
     collector = Collector(count, search.allowance)
     bound = -math.inf
     try:
-        run.stage = "pool"
+        run.stage = stage_of_pool(count, size)
         run.tick()
         with looking(run.tick):
             center = search.method.center(size, run)
@@ -115,6 +121,14 @@ def find_supports(search: Search, count: int) -> SupportPool:
             partial=pool,
         )
     return pool
+
+
+def stage_of_pool(count: int, size: int) -> str:
+    """Name the stage in which a pool begins, with the memory that it will take if that is much."""
+    taken = COPIES * 8 * (size + 1) * count
+    if taken < TOLD_BYTES:
+        return "pool"
+    return f"pool of {count:,} supports, which take up to {taken / 2**30:.1f} GiB"
 
 
 def _pool(search: Search, collector: Collector, open_bound: float, relaxed: float) -> SupportPool:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from itertools import product
+from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
 
-from mipselect import Instance, TopR, mistake_levels, top_supports
+from mipselect import Instance, TopR, arrays, mistake_levels, top_supports
 from mipselect.datasets import correlated_gaussian
 from mipselect.errors import InvalidInput, NotCertified
 from mipselect.mechanisms import ExponentialMechanism
@@ -21,6 +23,7 @@ from mipselect.restricted.squared import EPS, PreparedSquared
 from mipselect.search.least_squares.node import definite_multiplier, squared_node
 from mipselect.search.pool import SupportPool
 from mipselect.search.progress import Deadline, Run
+from mipselect.search.supports import stage_of_pool
 from mipselect.search.tuning import Screening
 from mipselect.selectors import MistakesSelector
 from tests.support.designs import SINGULAR, all_supports, least_ridge, of_singular, random_instance
@@ -302,3 +305,34 @@ def test_products_of_columns_grow_with_their_square(
         works.append(multiplied / p**2)
     assert max(works[1:]) <= 1.3 * works[0]
     assert works[2] <= 1.3 * works[1]
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_mapped_file_is_not_copied(
+    dtype: type, order: Literal["C", "F"], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless it has to be clipped; and what is looked at in blocks is looked at wholly."""
+    monkeypatch.setattr(arrays, "BLOCK_ENTRIES", 100)
+    X, y = correlated_gaussian(300, 40, rho=0.3, snr=2.0, support_size=3, seed=3)
+    np.save(tmp_path / "X.npy", np.asarray(X, dtype=dtype, order=order))
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    public = {"support_size": 3, "y_bound": 0.5, "coef_bound": 1.1, "ridge": 9.0}
+    largest = float(np.abs(mapped).max())
+    there, here = (Instance(one, y, x_bound=1.01 * largest, **public) for one in (mapped, X))
+    assert np.shares_memory(there.X, mapped)
+    assert np.array_equal(top_supports(there).supports, top_supports(here).supports)
+    clipped = Instance(mapped, y, x_bound=0.99 * largest, **public)
+    assert not np.shares_memory(clipped.X, mapped)
+    assert np.abs(clipped.X).max() < largest
+    spoilt = np.load(tmp_path / "X.npy")
+    spoilt[-1, -1] = np.nan
+    with pytest.raises(InvalidInput, match="row 299, column 39"):
+        Instance(spoilt, y, x_bound=1.0, **public)
+
+
+def test_a_large_pool_says_first_what_it_takes() -> None:
+    assert stage_of_pool(2 + 5 * 999_995, 5) == (
+        "pool of 4,999,977 supports, which take up to 1.3 GiB"
+    )
+    assert stage_of_pool(1000, 5) == "pool"
