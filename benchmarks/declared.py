@@ -15,7 +15,7 @@ from mipselect_papers.experiment import DataSeed, Recipe
 from mipselect_papers.sources import DataSource
 
 MODULES = ("searches", "draws", "genes", "ablation", "peers", "moments", "tables", "models")
-MODULES += ("coverage", "selectors")
+MODULES += ("coverage", "selectors", "devices")
 
 Record = dict[str, Any]
 """A flat object: its values are texts, numbers, or lists of numbers, such as those of repeats."""
