@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import statistics
 import subprocess
 import tempfile
 import time
@@ -72,14 +73,15 @@ def by_mipselect(instance: Instance, limit: float) -> Row:
 
 def by_peer(python: str, name: str, path: Path, instance: Instance, limit: float) -> Row | str:
     """The answer of a peer, or why there is none."""
-    command = [python, Path(__file__).with_name("peer_solvers.py"), name, path, str(limit)]
+    # Without its folder on the path, where selectors.py hides that of the library.
+    command = [python, "-P", Path(__file__).with_name("peer_solvers.py"), name, path, str(limit)]
     try:
         done = subprocess.run(
             [str(part) for part in command],
             env={**os.environ, **ONE_THREAD},
             capture_output=True,
             text=True,
-            timeout=10 * limit + 60,
+            timeout=4 * limit + 60,
         )
     except subprocess.TimeoutExpired:
         return "did not end"
@@ -112,9 +114,11 @@ def stored(instance: Instance, support: np.ndarray, path: Path) -> None:
     )
 
 
-def problem(n: int, p: int, s: int, rho: float, snr: float, ridge: float) -> Instance:
+def problem(
+    n: int, p: int, s: int, rho: float, snr: float, ridge: float, seed: int = 0
+) -> Instance:
     """Columns of an autoregressive process, and s equal coefficients, equally spaced."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, p))
     for j in range(1, p):
         X[:, j] = rho * X[:, j - 1] + np.sqrt(1.0 - rho**2) * X[:, j]
@@ -156,3 +160,49 @@ def peers(
     for name, row in rows.items():
         answer = row.answer(best) if isinstance(row, Row) else {"answer": row}
         yield {"setting": what, "solver": name, **answer}
+
+
+def of_seeds(records: list[Record]) -> list[Record]:
+    """One record for each setting and solver, of all seeds: how many are proven, and how soon."""
+    groups: dict[tuple[str, str], list[Record]] = {}
+    for one in records:
+        groups.setdefault((one["setting"], one["solver"]), []).append(one)
+    found = []
+    for (setting, solver), rows in groups.items():
+        seconds = [one["seconds"] for one in rows if one["proven"] == "proven"]
+        open_ = sorted({one["proven"] for one in rows} - {"proven"})
+        words = []
+        if seconds:
+            words = [f"{len(seconds)} of {len(rows)} in {statistics.median(seconds):.3g} s"]
+        words += open_[-1:]
+        worse = sum(one["found"] != "optimum" for one in rows)
+        words += [f"{worse} not the best"] * bool(worse)
+        found.append({"setting": setting, "solver": solver, "answer": "; ".join(words)})
+    return found
+
+
+@benchmark(
+    {"shape": ((1_000, 1_000), (4_000, 4_000), (16_000, 16_000), (1_000, 4_000)),
+     "rho": (0.1, 0.5, 0.9), "seed": (0, 1, 2)},
+    quick={"shape": ((300, 200),), "rho": (0.5,), "seed": (0,), "time_limit": 5.0},
+    seeds="0, 1 and 2 of data",
+    summary=of_seeds,
+)  # fmt: skip
+def wide_bounds(
+    shape: tuple[int, int], rho: float, seed: int, time_limit: float = 60.0, peer: str = "python"
+) -> Iterator[Record]:
+    """Beside OKRidge and abess where bounds are wide: s = 10, SNR 5, λ = 1, r = 2√s."""
+    (n, p), s = shape, 10
+    instance = problem(n, p, s, rho, 5.0, 1.0, seed)
+    rows: dict[str, Row | str] = {"mipselect": by_mipselect(instance, time_limit)}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "problem.npz"
+        unused = {"penalty": 0.0, "largest": 0.0}
+        np.savez(path, X=instance.X, y=instance.y, size=s, ridge=instance.ridge, **unused)
+        for name in ("okridge", "abess"):
+            rows[name] = by_peer(peer, name, path, instance, time_limit)
+    best = min(row.value for row in rows.values() if isinstance(row, Row))
+    for name, row in rows.items():
+        none = {"seconds": None, "found": "optimum", "proven": row}
+        answer = row.answer(best) if isinstance(row, Row) else none
+        yield {"setting": f"{n:,}, {p:,}, {rho:g}", "solver": name, **answer}

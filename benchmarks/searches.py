@@ -193,14 +193,18 @@ def envelope(
 
 @benchmark(
     {
-        "shape": ((6_000, 20_000), (2_000, 50_000)),
+        "shape": (
+            (6_000, 20_000, 0.1),
+            (2_000, 50_000, 0.1),
+            *((1_500, p, rho) for rho in (0.1, 0.5) for p in (5_000, 10_000, 20_000, 50_000)),
+        ),
         "part": ("optimum", "pool", "levels", "product"),
     },
-    quick={"shape": ((500, 2_000),)},
+    quick={"shape": ((500, 2_000, 0.1),)},
     seeds="1 of data",
     summary=lambda records: [
         {
-            **{key: each for key, each in parts[0].items() if key in ("n", "p")},
+            **{key: each for key, each in parts[0].items() if key in ("n", "p", "rho")},
             **{one["part"]: one["seconds"] for one in parts},
             "gib": max(one["gib"] for one in parts if one["part"] != "product"),
             "x_gib": parts[0]["x_gib"],
@@ -208,21 +212,21 @@ def envelope(
         for parts in (records[k : k + 4] for k in range(0, len(records), 4))
     ],
 )
-def large_certificates(shape: tuple[int, int], part: str) -> Iterator[Record]:
-    """Certificates of tables with 20,000 and 50,000 columns: s = 5, ρ = 0.1, SNR 5, λ = n/50."""
-    n, p = shape
+def large_certificates(shape: tuple[int, int, float], part: str) -> Iterator[Record]:
+    """Certificates of tables with 5,000 to 50,000 columns: s = 5, SNR 5, λ = n/50."""
+    n, p, rho = shape
     searches: dict[str, Search] = {
         "optimum": lambda instance: top_supports(instance, 1, solver="native"),
         "pool": lambda instance: top_supports(instance, "one-swap", solver="native"),
         "levels": lambda instance: mistake_levels(instance, solver="native"),
         "product": lambda instance: form_gram(instance.X),
     }
-    instance = loaded(Setting(n, p, ridge=n / 50)).instance()
+    instance = loaded(Setting(n, p, rho=rho, ridge=n / 50)).instance()
     seconds, refusal = timed(searches[part], instance)
     if refusal is not None:
         raise refusal
     x_gib = instance.X.nbytes / 2**30
-    yield {"n": n, "p": p, "part": part, "seconds": seconds, "gib": peak_mib() / 1024,
+    yield {"n": n, "p": p, "rho": rho, "part": part, "seconds": seconds, "gib": peak_mib() / 1024,
            "x_gib": x_gib}  # fmt: skip
 
 
