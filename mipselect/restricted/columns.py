@@ -1,7 +1,7 @@
 """X by columns: all that a search does with rows are a few products of them, in float64.
 
 Sums over rows are added up in blocks, so that their rounding has one bound whatever adds them up
-(docs/mathematics/restricted-problem.md, (5)).
+(docs/mathematics/certified-search.md, (6)).
 """
 
 from __future__ import annotations
