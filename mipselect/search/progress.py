@@ -273,6 +273,8 @@ class Run:
         Accounts of what was tried.
     stage, bound, incumbent, done, total
         See `Progress`.
+    heavy : bool
+        True once the search met a subproblem that takes as much work as many others.
     subproblems, masters, iterations, cuts, solver_nodes : int
         See `Effort`.
     """
@@ -286,6 +288,7 @@ class Run:
     incumbent: float = math.inf
     done: int = 0
     total: int = 0
+    heavy: bool = False
     subproblems: int = 0
     masters: int = 0
     iterations: int = 0

@@ -139,9 +139,11 @@ class Spectrum:
     """Measures of convexity."""
 
     eigenvalues: int = 2000
-    """Most columns, or rows if these are fewer, for which eigenvalues are computed."""
+    """Most columns for which the least eigenvalue is computed."""
     columns: int = 5000
-    """Most columns for which E is formed."""
+    """Most columns for which all eigenvalues are computed."""
+    parallel: float = 0.1
+    """Limit t for more columns, in medians of the diagonal of G."""
     shares: tuple[float, ...] = (0.03, 0.1, 0.3)
     """Limits t of the spectrum, in medians of the diagonal of G, from small to large."""
     exact_rows: int = 256

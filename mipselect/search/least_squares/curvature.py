@@ -15,6 +15,7 @@ from functools import cached_property
 
 import numpy as np
 from scipy.linalg import block_diag
+from scipy.linalg.lapack import dpotrf, dpotri
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.backends.cuts import largest_sum
@@ -432,34 +433,49 @@ def _block_curvature(whole: SquaredNode) -> BlockCurvature:
 def spectral_curvatures(whole: SquaredNode) -> list[SpectralCurvature]:
     """Compute E at t = shares of the median of G's diagonal, for features of one column each.
 
-    None where rows and columns are both so many that eigenvalues take too long.
+    Where eigenvalues take too long it is the parallel sum of G and tI, for one t.
     """
     problem, p, limits = whole.problem, whole.problem.features.size, whole.tuning.spectrum
     if not (whole.tuning.uses(Strategy.SPECTRA) and problem.features.singles):
         return []
-    if p > limits.columns or (whole.ridge > problem.ridge and problem.features.always):
+    if not problem.gram.fits or (whole.ridge > problem.ridge and problem.features.always):
         return []
     X = problem.gram.rows if problem.features.plain else None
-    if X is not None and len(X) < p and len(X) <= limits.eigenvalues:
+    if X is not None and len(X) < p <= limits.columns:
         return _spectra_of_rows(X, whole)
-    if p > limits.eigenvalues:
-        return []
     G, off = _left_of_gram(whole), _elimination_error(whole)
-    rounding = EPS * len(G) * _trace(whole) + 2.0 * off * whole.ridge
-    slacks = {
-        t: ROUNDING * len(G) * t + rounding + 2.0 * off * t
-        for t in (share * float(np.median(np.diagonal(G))) for share in limits.shares)
-    }
     if not np.isfinite(G).all():
         return []
-    known = {t: slack for t, slack in slacks.items() if _is_small(slack, t, whole)}
+    rounding = 3.0 * EPS * len(G) * _trace(whole) + 2.0 * off * whole.ridge
+    many, median = p > limits.columns, float(np.median(np.diagonal(G)))
+    known = {
+        t: slack
+        for t in (share * median for share in ((limits.parallel,) if many else limits.shares))
+        if _is_small(slack := ROUNDING * len(G) * t + rounding + 2.0 * off * t, t, whole)
+    }
+    if many:
+        return [SpectralCurvature(parallel_sum(G, t), a, limits) for t, a in known.items()]
     eigenvalues, vectors = np.linalg.eigh(G)
     least = np.maximum(eigenvalues - ROUNDING * float(eigenvalues[-1]), 0.0)
-    return [
-        SpectralCurvature((vectors * np.minimum(least, t)) @ vectors.T, slack, limits)
-        for t, slack in known.items()
-        if t > least[0]
-    ]
+    found: list[SpectralCurvature] = []
+    for t, slack in known.items():
+        if t > least[0]:
+            Z = vectors * np.sqrt(np.minimum(least, t))
+            found.append(SpectralCurvature(Z @ Z.T, slack, limits))
+    return found
+
+
+def parallel_sum(G: FloatArray, t: float) -> FloatArray:
+    """Compute (G⁻¹ + I/t)⁻¹ = t(I - t(G + tI)⁻¹): it is ⪯ G and ⪯ tI."""
+    A = G.copy()
+    A[np.diag_indices_from(A)] += t
+    factor, _ = dpotrf(A.T, lower=0, overwrite_a=1)
+    inverse, _ = dpotri(factor, lower=0, overwrite_c=1)
+    E = np.tril(inverse.T)
+    E += np.tril(E, -1).T
+    E *= -(t**2)
+    E[np.diag_indices_from(E)] += t
+    return E
 
 
 def _is_small(slack: float, t: float, whole: SquaredNode) -> bool:
@@ -468,7 +484,7 @@ def _is_small(slack: float, t: float, whole: SquaredNode) -> bool:
 
 
 def _spectra_of_rows(X: FloatArray, whole: SquaredNode) -> list[SpectralCurvature]:
-    """Compute E = XᵀU min(1, t/Ω) UᵀX from XXᵀ = UΩUᵀ, n < p; of many columns at one t.
+    """Compute E = XᵀU min(1, t/Ω) UᵀX from XXᵀ = UΩUᵀ, n < p.
 
     E ⪯ XᵀUUᵀX whatever the computed Ω is, so that rounding is that of products, and of UUᵀ.
     """
@@ -482,7 +498,7 @@ def _spectra_of_rows(X: FloatArray, whole: SquaredNode) -> list[SpectralCurvatur
     slack = EPS * n * (math.sqrt(n) + 2.0) * _trace(whole) + ROUNDING * float(eigenvalues[-1])
     found: list[SpectralCurvature] = []
     median = float(np.median(whole.problem.gram.diagonal))
-    for share in limits.shares if V.shape[1] <= limits.eigenvalues else limits.shares[-1:]:
+    for share in limits.shares:
         t = share * median
         if _is_small(slack, t, whole):
             Z = np.sqrt(t / np.maximum(eigenvalues, t))[:, None] * V

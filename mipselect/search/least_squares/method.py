@@ -309,11 +309,13 @@ def search_level(center: Center, level: int, cut: ModularBound, tree: SquaredTre
         nodes = open_nodes(center, level, proven, tree)
     for proven, waiting, node in nodes:
         tree.run.bound, tree.run.incumbent = proven, tree.collector.threshold
-        if tree.is_long and not persistent:
-            search_level(center, level, cut, tree)
-            return
         with tree.within(proven, waiting):
-            left = begun(node, tree)
+            left = None if tree.is_long and not persistent else begun(node, tree)
+            if left is not None and not (persistent or is_crowded(left)):
+                tree.weigh(left)
+            if tree.is_long and not persistent:
+                search_level(center, level, cut, tree)
+                return
             if left is not None and center.lean and is_crowded(left):
                 center.find_tops(tree.run.tick)
                 cuts = cut, root_cut(center, level)

@@ -100,8 +100,14 @@ class SquaredTree(TreeSearch[SquaredNode]):
 
     @property
     def is_long(self) -> bool:
-        """True if cheap bounds have had their chance, on many nodes."""
-        return self.run.subproblems > self.tuning.patience
+        """True if cheap bounds have had their chance, on many nodes or where one is heavy."""
+        return self.run.heavy or self.run.subproblems > self.tuning.patience
+
+    def weigh(self, node: SquaredNode) -> None:
+        """Note that the search is long where a node has so many families that each is work."""
+        if 1 < node.size <= len(node.live) and node.problem.features.singles:
+            families = len(node.division.open(node.needed_gain(self.cutoff)))
+            self.run.heavy |= families * len(node.live) > self.tuning.near.heavy
 
     def worth_expanding(self, node: SquaredNode) -> bool:
         """Tell whether a node that is screened should be bounded around an expansion point."""
