@@ -74,7 +74,7 @@ class PointBounds:
         self._node, self._convexity = node, convexity
         self._rounding = Rounding(node)
         self.members: IntArray = np.empty(0, dtype=np.intp)
-        self._Q: FloatArray = np.empty((len(node.g), 0))
+        self._Q: FloatArray = np.empty((0, len(node.g)))
 
     def admit(self, positions: IntArray) -> None:
         """Let points be made of these features as well."""
@@ -83,11 +83,12 @@ class PointBounds:
         known[self.members] = True
         new = np.flatnonzero(np.bincount(positions, minlength=len(known)).astype(bool) & ~known)
         X = node.places(new)
-        H = node.problem.gram.columns(node.columns[X])[node.columns]
-        H -= node.whitened.T @ node.whitened[:, X]
-        H[X, np.arange(len(X))] = node.h[X]
+        H = node.problem.gram.columns(node.columns[X]).T.take(node.columns, axis=1)
+        H -= node.whitened[:, X].T @ node.whitened
+        H[np.arange(len(X)), X] = node.h[X]
+        H -= self._convexity.columns(X).T
         self.members = np.concatenate([self.members, new])
-        self._Q = np.hstack([self._Q, H - self._convexity.columns(X)])
+        self._Q = np.vstack([self._Q, H])
 
     def around(self, weights: FloatArray) -> tuple[ModularBound, float]:
         """Compute the bound at x = (Q + D/z)⁻¹ g for weights z ≥ 0 of the members, and gᵀx.
@@ -96,12 +97,12 @@ class PointBounds:
         members are in with these weights.
         """
         node, features = self._node, self._node.problem.features
-        chosen = node.live[self.members]
-        X = node.places(self.members)
-        root = np.sqrt(np.repeat(weights, features.widths[chosen]))
-        system = root[:, None] * self._Q[X] * root + self._convexity.block(self.members)
+        every = np.repeat(weights, features.widths[node.live[self.members]])
+        used, Q, root = self.members[weights > 0.0], self._Q[every > 0.0], np.sqrt(every[every > 0])
+        X = node.places(used)
+        system = root[:, None] * Q[:, X] * root + self._convexity.block(used)
         x = root * np.linalg.solve(system, root * node.g[X])
-        Qx = self._Q @ x
+        Qx = x @ Q
         left = node.g - Qx
         constant = float(x @ Qx[X] + self._rounding.allowance(x, len(node.whitened)))
         return ModularBound(constant, self._convexity.gains(left)), float(node.g[X] @ x)
