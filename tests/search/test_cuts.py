@@ -19,7 +19,6 @@ from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.clusters import by_clusters
 from mipselect.search.least_squares.curvature import (
     Curvature,
-    SpectralCurvature,
     curvature_of,
     spectral_curvatures,
 )
@@ -104,13 +103,9 @@ def test_sparse_diagonal_cuts_and_shares(seed: int, design: Design) -> None:
         limits = replace(TUNING, spectrum=replace(TUNING.spectrum, shares=(1e-3, 0.1, 1.0)))
         whole = squared_node(problem, none, 1, everything, 0.0, None, limits)
         curvatures = [curvature_of(whole), *spectral_curvatures(whole)]
-        if problem.features.plain:
-            G = problem.gram.full()
-            t = float(rng.choice([1e-2, 1.0])) * float(np.median(np.diagonal(G)))
-            slack = 1e-9 * (t + float(np.trace(G)))
-            # tG(G + tI)⁻¹ ⪯ G has smaller eigenvalues than what a search takes.
-            sums = t * G @ np.linalg.inv(G + t * np.eye(p)) if t > 0.0 else None
-            curvatures += [] if sums is None else [SpectralCurvature((sums + sums.T) / 2.0, slack)]
+        t, many = 10.0 ** rng.integers(-3, 1), replace(limits.spectrum, columns=0)
+        by_sums = replace(limits, spectrum=replace(many, parallel=float(t)))
+        curvatures += spectral_curvatures(replace(whole, tuning=by_sums))
         split = int(rng.integers(0, min(size, len(live) - 1) + 1)) if len(live) > size else 0
         halves = [np.arange(len(live) // 2), np.arange(len(live) // 2, len(live))]
         budgets = [Budget(halves[0], split), Budget(halves[1], size - split)]

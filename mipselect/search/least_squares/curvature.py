@@ -446,7 +446,7 @@ def spectral_curvatures(whole: SquaredNode) -> list[SpectralCurvature]:
     G, off = _left_of_gram(whole), _elimination_error(whole)
     if not np.isfinite(G).all():
         return []
-    rounding = 3.0 * EPS * len(G) * _trace(whole) + 2.0 * off * whole.ridge
+    rounding = 4.0 * EPS * len(G) * _trace(whole) + 2.0 * off * whole.ridge
     many, median = p > limits.columns, float(np.median(np.diagonal(G)))
     known = {
         t: slack
@@ -475,7 +475,7 @@ def parallel_sum(G: FloatArray, t: float) -> FloatArray:
     E += np.tril(E, -1).T
     E *= -(t**2)
     E[np.diag_indices_from(E)] += t
-    return E
+    return np.asarray(E)
 
 
 def _is_small(slack: float, t: float, whole: SquaredNode) -> bool:
