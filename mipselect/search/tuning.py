@@ -163,7 +163,8 @@ class Near:
     columns: int = 5000
     """Most columns for which near ones are looked for."""
     heavy: int = 2**20
-    """Features of all families of a subproblem; with more, they are looked for at once."""
+    """Features of all families of a subproblem; with more, they are looked for at once, and the
+    search is long if each family adds more than one."""
     work: float = 1e5
     """Multiplications that finding them takes, for each column."""
     degree: int = 5

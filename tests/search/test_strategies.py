@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from mipselect.search.tuning import TUNING, Strategy, Tuning
-from tests.support.counted_searches import PROBLEMS, RECORDED, Unfinished, count
+from tests.support.counted_searches import PROBLEMS, RECORDED, Unfinished, count, count_of, spread
 
 EARNED, BAND = 1.5, 0.1
 
@@ -69,10 +69,22 @@ def assert_it_earns(strategy: Strategy, earning: Earning) -> None:
 
 @pytest.mark.deep
 def test_a_spectrum_of_rows_earns_its_place() -> None:
-    spectrum = replace(TUNING.spectrum, eigenvalues=300)
-    tuning = replace(TUNING, spectrum=spectrum)
-    by_rows = Earning("nearly as many rows, again", "optimum", tuning=tuning)
-    assert_it_earns(Strategy.SPECTRA, by_rows)
+    assert_it_earns(Strategy.SPECTRA, Earning("nearly as many rows, again", "optimum"))
+
+
+@pytest.mark.deep
+def test_a_parallel_sum_earns_its_place() -> None:
+    tuning = replace(TUNING, spectrum=replace(TUNING.spectrum, columns=0))
+    assert_it_earns(Strategy.SPECTRA, Earning("as many rows", "pool", tuning=tuning))
+
+
+@pytest.mark.deep
+def test_a_heavy_subproblem_makes_a_search_long() -> None:
+    """Families of removed sets, and spectra, in place of one child after the other."""
+    instance = spread(300, 300, 6, 0.9, 5.0, 1.0)
+    limits = (replace(TUNING.near, heavy=most) for most in (2**16, 2**60))
+    found, patient = (count_of(instance, "optimum", replace(TUNING, near=near)) for near in limits)
+    assert patient.nodes >= EARNED * found.nodes
 
 
 def test_every_strategy_is_looked_at() -> None:

@@ -105,7 +105,7 @@ class SquaredTree(TreeSearch[SquaredNode]):
 
     def weigh(self, node: SquaredNode) -> None:
         """Note that the search is long where a node has so many families that each is work."""
-        if self.tuning.expanding.least_size <= node.size <= len(node.live) and node.problem.features.singles:
+        if self.tuning.expanding.least_size <= node.size <= len(node.live):
             families = len(node.division.open(node.needed_gain(self.cutoff)))
             self.run.heavy |= families * len(node.live) > self.tuning.near.heavy
 
