@@ -109,6 +109,10 @@ class Accounts:
         )
         self._begun: list[StrategyAccount] = []
 
+    def wins(self, name: str) -> Counter[int]:
+        """Count how often each variant of a strategy was the best, at nodes of all sizes."""
+        return sum((accounts[name].wins for accounts in self._of_size.values()), Counter[int]())
+
     def of(self, name: str, size: int) -> StrategyAccount:
         """Return the account of a strategy at nodes of this size."""
         return self._of_size[size][name]

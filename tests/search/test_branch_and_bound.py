@@ -111,7 +111,7 @@ def test_features_that_bounds_of_children_drop_count_as_settled() -> None:
         convexity = tree.measures.cheap_curvature.of_children(children)
         shares = [
             1.0 - len(child.live) / (len(children.later) - k)
-            for k, child in open_children(children, convexity, tree)
+            for k, child in open_children(children, [convexity], tree)
         ]
         dropped += sum(shares)
         settled = tree.run.accounts.of(Strategy.CHILDREN, 3).settled

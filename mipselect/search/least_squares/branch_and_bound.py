@@ -8,7 +8,7 @@ shares bounds its gain, so the division stops at the first family that cannot ma
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -166,8 +166,8 @@ def divided_by_shares(node: SquaredNode, tree: SquaredTree) -> None:
         if start >= open_:
             return
         last = division.last(start, needed)
-        curvature = tree.of_children(node)
-        if curvature is None:
+        curvatures = tree.of_children(node)
+        if not curvatures:
             order = division.order
             child = node.with_feature(int(order[start]), order[start + 1 : last])
             with tree.within(*bounds_of(node, division, np.arange(start, open_))):
@@ -176,23 +176,37 @@ def divided_by_shares(node: SquaredNode, tree: SquaredTree) -> None:
         else:
             stop = min(open_, start + max(1, node.tuning.together.entries // (last - start)))
             children = children_of(node, division.order[:last], start, stop)
-            for k, child in open_children(children, curvature.of_children(children), tree):
+            convexities = (one.of_children(children) for one in curvatures)
+            for k, child in open_children(children, convexities, tree):
                 with tree.within(*bounds_of(node, division, np.arange(start + k, open_))):
                     divide(tree.try_in_order([FEWER_FAMILIES], child), tree)
             start = stop
 
 
 def open_children(
-    children: Children, convexity: ChildrenConvexity, tree: SquaredTree
+    children: Children, convexities: Iterable[ChildrenConvexity], tree: SquaredTree
 ) -> Iterator[tuple[int, SquaredNode]]:
-    """Yield the children that their bounds leave, numbered, with these; the others are pruned."""
+    """Yield the children that their bounds leave, numbered, with these; the others are pruned.
+
+    Those that one convexity leaves are bounded by the next.
+    """
     tree.visit(len(children.row))
     cutoff = tree.cutoff
     needed = children.needed_gains(cutoff)
     with tree.run.accounts.trying(Strategy.CHILDREN, children.size) as account:
-        constants, terms, worst, work = best_expanded_children(children, convexity, needed)
+        constants, worst = np.full((2, len(children.row)), np.inf)
+        terms = np.zeros(children.row.shape)
+        for convexity in convexities:
+            left = ~(worst <= needed)
+            if not left.any():
+                break
+            wanted = np.where(left, needed, np.inf)
+            *found, lowest, work = best_expanded_children(children, convexity, wanted)
+            tree.run.accounts.work += work
+            better = left & (lowest < worst)
+            constants[better], terms[better] = (each[better] for each in found)
+            worst[better] = lowest[better]
         open_ = np.flatnonzero(~(worst <= needed))
-        tree.run.accounts.work += work
         account.settled += len(children.row) - len(open_)
         account.successes += len(open_) < len(children.row)
     tree.collector.settle(cutoff)

@@ -176,20 +176,24 @@ class SquaredTree(TreeSearch[SquaredNode]):
         spectra.wins[winner] += 1
         return found
 
-    def of_children(self, node: SquaredNode) -> ChildrenCurvature | None:
-        """Choose the curvature that bounds all children of a node at once; None for one by one.
+    def of_children(self, node: SquaredNode) -> list[ChildrenCurvature]:
+        """Choose curvatures that bound all children of a node at once; none for one by one.
 
-        Children that add pairs are bounded where the pairs are too many to be looked at.
+        Children that add pairs are bounded where the pairs are too many to be looked at. For the
+        others the first has won at such nodes, and the second elsewhere: to divide a child that the
+        wrong one leaves open may take a thousand times as long.
         """
         size, known = node.size - 1, self.measures
         if not node.problem.features.singles:
-            return None
+            return []
         pairs = size == 2 and len(node.live) ** 2 > self.tuning.together.pairs
         if not pairs and (size < self.tuning.expanding.least_size or not self.is_long):
-            return None
+            return []
         of = self.run.accounts.of
         won = (of(Strategy.SPECTRA, one).winner for one in (size, node.size))
         best = next((winner for winner in won if winner is not None), 0 if pairs else None)
         if best is None or not self.worth(Strategy.CHILDREN, size):
-            return None
-        return cast(ChildrenCurvature, known.curvature(best))
+            return []
+        wins = self.run.accounts.wins(Strategy.SPECTRA)
+        others = [variant for variant, _ in wins.most_common() if variant != best and not pairs]
+        return [cast(ChildrenCurvature, known.curvature(one)) for one in (best, *others[:1])]
