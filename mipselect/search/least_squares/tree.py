@@ -63,6 +63,12 @@ class GramMeasures:
         """Curvatures by the smallest eigenvalue, and by the spectrum cut off at several limits."""
         return [self.cheap_curvature, *spectral_curvatures(self._whole)]
 
+    def spectra_pay(self, work: float) -> bool:
+        """Tell whether a search that took so many multiplications may take long beside spectra."""
+        size = self.problem.features.size
+        taken = float(size) ** 2 * min(size, self.problem.n)
+        return work >= self.tuning.spectrum.share * taken
+
     def curvature(self, variant: int) -> Curvature:
         """Return one of `curvatures`, the first without the others."""
         return self.curvatures[variant] if variant else self.cheap_curvature
@@ -154,7 +160,7 @@ class SquaredTree(TreeSearch[SquaredNode]):
             return bound
 
         spectra = accounts.of(Strategy.SPECTRA, node.size)
-        if not self.is_long:
+        if not (self.is_long and known.spectra_pay(accounts.work)):
             return by(known.cheap_curvature)
         allowance = limits.ahead if spectra.lead >= 2 else limits.comparisons
         compared = self.worth(Strategy.SPECTRA, node.size, allowance=allowance)
