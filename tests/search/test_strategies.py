@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import pytest
 
+from mipselect.search.least_squares import tree
 from mipselect.search.tuning import TUNING, Strategy, Tuning
 from tests.support.counted_searches import PROBLEMS, RECORDED, Unfinished, count, count_of, spread
 
@@ -106,3 +108,15 @@ def test_a_search_takes_as_much_work_as_before(problem: str, search: str) -> Non
 def test_every_problem_is_counted() -> None:
     # Among exact copies rounding decides which are looked at, and processors round differently.
     assert {problem for problem, _ in RECORDED} == set(PROBLEMS) - {"copies"}
+
+
+@pytest.mark.parametrize(("share", "formed"), [(0.0, True), (math.inf, False)])
+def test_spectra_wait_for_a_search_that_took_a_share_of_what_they_take(
+    share: float, formed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By cost: at n = 1,500, p = 10,000 they would take ten times as long as all levels."""
+    asked = []
+    monkeypatch.setattr(tree, "spectral_curvatures", lambda whole: asked.append(whole) or [])
+    spectrum = replace(TUNING.spectrum, share=share)
+    count("wide bounds", "levels", replace(TUNING, spectrum=spectrum))
+    assert bool(asked) == formed
