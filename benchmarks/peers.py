@@ -170,11 +170,11 @@ def of_seeds(records: list[Record]) -> list[Record]:
     found = []
     for (setting, solver), rows in groups.items():
         seconds = [one["seconds"] for one in rows if one["proven"] == "proven"]
-        open_ = sorted({one["proven"] for one in rows} - {"proven"})
+        open_ = [one["proven"] for one in rows if one["proven"] != "proven"]
         words = []
         if seconds:
             words = [f"{len(seconds)} of {len(rows)} in {statistics.median(seconds):.3g} s"]
-        words += open_[-1:]
+        words += sorted(open_, key=lambda gap: (len(gap), gap))[-1:]
         worse = sum(one["found"] != "optimum" for one in rows)
         words += [f"{worse} not the best"] * bool(worse)
         found.append({"setting": setting, "solver": solver, "answer": "; ".join(words)})
