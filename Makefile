@@ -29,7 +29,7 @@ TORCH = torch==2.13.0+cpu
 torch-cpu: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check '$(TORCH)' \
 	  || $(BIN)/python -m pip install --quiet --disable-pip-version-check '$(TORCH)' \
-	    --extra-index-url https://download.pytorch.org/whl/cpu
+	    --retries 0 --timeout 20 --extra-index-url https://download.pytorch.org/whl/cpu
 
 demo: $(VENV)/runs
 	@$(BIN)/python -m mipselect solve diabetes
