@@ -433,7 +433,8 @@ def _block_curvature(whole: SquaredNode) -> BlockCurvature:
 def spectral_curvatures(whole: SquaredNode) -> list[SpectralCurvature]:
     """Compute E at t = shares of the median of G's diagonal, for features of one column each.
 
-    Where eigenvalues take too long it is the parallel sum of G and tI, for one t.
+    Where eigenvalues take too long it is the parallel sum of G and tI, for one t; where rows are
+    fewer, too, there is none: a sum of all columns takes far longer than they are worth.
     """
     problem, p, limits = whole.problem, whole.problem.features.size, whole.tuning.spectrum
     if not (whole.tuning.uses(Strategy.SPECTRA) and problem.features.singles):
@@ -441,8 +442,8 @@ def spectral_curvatures(whole: SquaredNode) -> list[SpectralCurvature]:
     if not problem.gram.fits or (whole.ridge > problem.ridge and problem.features.always):
         return []
     X = problem.gram.rows if problem.features.plain else None
-    if X is not None and len(X) < p <= limits.columns:
-        return _spectra_of_rows(X, whole)
+    if X is not None and len(X) < p:
+        return _spectra_of_rows(X, whole) if p <= limits.columns else []
     G, off = _left_of_gram(whole), _elimination_error(whole)
     if not np.isfinite(G).all():
         return []

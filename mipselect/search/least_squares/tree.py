@@ -201,5 +201,7 @@ class SquaredTree(TreeSearch[SquaredNode]):
         if best is None or not self.worth(Strategy.CHILDREN, size):
             return []
         wins = self.run.accounts.wins(Strategy.SPECTRA)
-        others = [variant for variant, _ in wins.most_common() if variant != best and not pairs]
+        # Triples that are left open are looked at in less time than another bound takes.
+        many = size > self.tuning.expanding.least_size
+        others = [variant for variant, _ in wins.most_common() if many and variant != best]
         return [cast(ChildrenCurvature, known.curvature(one)) for one in (best, *others[:1])]
