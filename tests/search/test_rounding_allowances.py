@@ -266,19 +266,19 @@ def spectra_of_rows(seed: int) -> bool:
 
 
 def parallel_sums(seed: int) -> bool:
-    """t(I - t(G + tI)⁻¹) of two rows."""
-    return are_left_over(seed, SUMS)
+    """t(I - t(G + tI)⁻¹) of two rows, and two of zeros."""
+    return are_left_over(seed, SUMS, 2)
 
 
 SUMS = replace(TUNING, spectrum=replace(TUNING.spectrum, columns=0))
 
 
-def are_left_over(seed: int, tuning: Tuning) -> bool:
+def are_left_over(seed: int, tuning: Tuning, zeros: int = 0) -> bool:
     """Tell whether every E of two rows has -aI ⪯ E ⪯ G + aI."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((2, 4)) * 10.0 ** rng.uniform(-4, 4)
     X[1] = X[seed % 2] + 10.0 ** rng.uniform(-9, 0) * X[1]
-    problem = in_its_own_scale(X)
+    problem = in_its_own_scale(np.vstack([X, np.zeros((zeros, 4))]))
     found = spectral_curvatures(replace(whole(problem), tuning=tuning))
     assert found
     with mpmath.workdps(DIGITS):
