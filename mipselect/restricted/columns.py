@@ -212,20 +212,5 @@ class Columns:
     def row_tops(
         self, diagonal: FloatArray, candidates: IntArray, count: int, tick: Callable[[], None]
     ) -> FloatArray:
-        """Bound the `count` largest |G_jk| over candidates k ≠ j from above, falling, for each j.
-
-        Parameters
-        ----------
-        diagonal : ndarray of shape (p,)
-            Diagonal of G = XᵀX.
-        candidates : ndarray of int, shape (L,)
-        count : int
-            Between 1 and L - 1.
-        tick : callable
-            Called before every block; may raise to stop.
-
-        Returns
-        -------
-        ndarray of shape (L, count)
-        """
+        """Bound the largest |G_jk| over candidates k ≠ j; see `streamed_row_tops`."""
         return streamed_row_tops(self.X, diagonal, candidates, count, tick)

@@ -18,6 +18,7 @@ from mipselect.restricted import device as on_device
 from mipselect.restricted import gram
 from mipselect.restricted.device import DeviceColumns, device_of
 from mipselect.selectors import TopRSelector
+from tests.support.designs import columns_of_every_scale
 
 pytest.importorskip("torch")
 
@@ -84,17 +85,8 @@ def test_row_tops_are_upper_bounds(
     monkeypatch.setattr(on_device, "WIDTH", 4)
     monkeypatch.setattr(on_device, "HEIGHT", height)
     for seed in range(20):
-        rng = np.random.default_rng(seed)
-        n, p = int(rng.integers(2, 60)), int(rng.integers(3, 25))
-        orders = 15 if dtype is np.float32 else 25
-        X = rng.standard_normal((n, p)) * 10.0 ** rng.uniform(-orders, orders, p)
-        X[:, rng.integers(p)] = 0.0
-        X[:, rng.integers(p)] = X[:, rng.integers(p)]
-        X = X.astype(dtype)
-        wide = X.astype(np.longdouble)
-        G = np.abs(wide.T @ wide)
-        candidates = np.sort(rng.choice(p, int(rng.integers(2, p + 1)), replace=False))
-        count, lengths = int(rng.integers(1, len(candidates))), np.sqrt(np.diagonal(G))
+        X, G, candidates, count = columns_of_every_scale(seed, dtype)
+        lengths = np.sqrt(np.diagonal(G))
         for row, j in zip(tops_of(X, candidates, count), candidates, strict=True):
             others = np.sort([G[j, k] for k in candidates if k != j])[::-1][:count]
             assert np.all(row >= others)

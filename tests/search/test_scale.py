@@ -26,7 +26,14 @@ from mipselect.search.progress import Deadline, Run
 from mipselect.search.supports import stage_of_pool
 from mipselect.search.tuning import Screening
 from mipselect.selectors import MistakesSelector
-from tests.support.designs import SINGULAR, all_supports, least_ridge, of_singular, random_instance
+from tests.support.designs import (
+    SINGULAR,
+    all_supports,
+    columns_of_every_scale,
+    least_ridge,
+    of_singular,
+    random_instance,
+)
 from tests.support.searches import check_search, levels_by, search_by, supports_by
 from tests.support.soft_draws import by_cells
 
@@ -54,17 +61,7 @@ def test_exact_without_holding_the_gram_matrix(
 def test_streamed_row_tops_are_upper_bounds(dtype: type, height: int) -> None:
     """Columns of every scale, zeros and copies among them, against sorted long double products."""
     for seed in range(20):
-        rng = np.random.default_rng(seed)
-        n, p = int(rng.integers(2, 60)), int(rng.integers(3, 25))
-        orders = 15 if dtype is np.float32 else 25
-        X = rng.standard_normal((n, p)) * 10.0 ** rng.uniform(-orders, orders, p)
-        X[:, rng.integers(p)] = 0.0
-        X[:, rng.integers(p)] = X[:, rng.integers(p)]
-        X = X.astype(dtype)
-        wide = X.astype(np.longdouble)
-        G = np.abs(wide.T @ wide)
-        candidates = np.sort(rng.choice(p, int(rng.integers(2, p + 1)), replace=False))
-        count = int(rng.integers(1, len(candidates)))
+        X, G, candidates, count = columns_of_every_scale(seed, dtype)
         tops = row_tops.streamed_row_tops(
             X, np.diagonal(G).astype(float), candidates, count, lambda: None, width=4, height=height
         )

@@ -199,3 +199,20 @@ def distances(supports: np.ndarray, center: np.ndarray) -> np.ndarray:
 def least_ridge(n: int, s: int, x_bound: float) -> float:
     """A ridge just above the least one of n rows and s columns without an intercept."""
     return float(np.nextafter(LEAST_RIDGE * n * s * x_bound**2, np.inf)) * (1.0 + 1e-12)
+
+
+def columns_of_every_scale(
+    seed: int, dtype: type
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """X with zeros and a copy, |XᵀX| in long double, some candidates, and how many tops to ask."""
+    rng = np.random.default_rng(seed)
+    n, p = int(rng.integers(2, 60)), int(rng.integers(3, 25))
+    orders = 15 if dtype is np.float32 else 25
+    X = rng.standard_normal((n, p)) * 10.0 ** rng.uniform(-orders, orders, p)
+    X[:, rng.integers(p)] = 0.0
+    X[:, rng.integers(p)] = X[:, rng.integers(p)]
+    X = X.astype(dtype)
+    wide = X.astype(np.longdouble)
+    G = np.abs(wide.T @ wide)
+    candidates = np.sort(rng.choice(p, int(rng.integers(2, p + 1)), replace=False))
+    return X, G, candidates, int(rng.integers(1, len(candidates)))

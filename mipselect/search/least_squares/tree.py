@@ -200,8 +200,9 @@ class SquaredTree(TreeSearch[SquaredNode]):
         best = next((winner for winner in won if winner is not None), 0 if pairs else None)
         if best is None or not self.worth(Strategy.CHILDREN, size):
             return []
-        wins = self.run.accounts.wins(Strategy.SPECTRA)
+        chosen = [best]
         # Triples that are left open are looked at in less time than another bound takes.
-        many = size > self.tuning.expanding.least_size
-        others = [variant for variant, _ in wins.most_common() if many and variant != best]
-        return [cast(ChildrenCurvature, known.curvature(one)) for one in (best, *others[:1])]
+        if size > self.tuning.expanding.least_size:
+            wins = self.run.accounts.wins(Strategy.SPECTRA).most_common()
+            chosen += [variant for variant, _ in wins if variant != best][:1]
+        return [cast(ChildrenCurvature, known.curvature(one)) for one in chosen]
